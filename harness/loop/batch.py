@@ -1,0 +1,198 @@
+"""A batch of tool calls, from disposal to its end.
+
+Order (loop.turn.order): calls that cannot run are answered, denied ones too; the rest is fitted to the budget and the
+overflow refused; the refusals stand in the conversation before the `tool_pending` checkpoint; then the fitted calls
+run, and those that need a person wait. Nothing here decides about violations or the hard limit: see turns.
+"""
+
+from dataclasses import replace
+
+from harness.loop.arguments import fault_of
+from harness.loop.attempts import next_step
+from harness.loop.ending import fail, suspended
+from harness.loop.events import (
+    AskApproval,
+    CheckInterrupts,
+    Effect,
+    Emit,
+    Finish,
+    MarkEffectSent,
+    RunTool,
+    Step,
+    ToolFinished,
+    WriteCheckpoint,
+)
+from harness.loop.instructions import outcome_result, platform_result
+from harness.loop.settle import denial_limit_reached, settle
+from harness.loop.signature import outcome_hash
+from harness.loop.state import LoopState, Phase, Slot, SlotState
+from harness.vocabulary import tools
+from harness.vocabulary.control import ReasonCode
+from harness.vocabulary.events import EventName
+from harness.vocabulary.outcome import ErrorClass, Reason
+from harness.vocabulary.tools import OutcomeClass, ToolOutcome
+
+_COUNTED_WITHOUT_RUN = (ReasonCode.ARGUMENTS_TRUNCATED, ReasonCode.ARGUMENTS_INVALID, ReasonCode.UNKNOWN)
+
+
+def dispose(state: LoopState, at: float, effects: tuple[Effect, ...]) -> Step:
+    """Decide about each call of the turn, then dispatch what may run."""
+    told: list[Effect] = []
+    free = state.task.limits.max_tool_calls - state.spent.tool_calls
+    for place, slot in enumerate(state.slots):
+        answered = _answer_without_run(state, slot, last=place == len(state.slots) - 1)
+        if answered is None and free <= 0:
+            answered = _refused(slot)
+            state = replace(state, spent=replace(state.spent, refused_calls=state.spent.refused_calls + 1))
+        if answered is None:
+            free -= 1
+            answered = replace(slot, state=_admitted(state, slot))
+        else:
+            told.append(_answer_event(answered))
+        state = state.with_slot(place, answered)
+    state = replace(state, phase=Phase.TOOLS)
+    pending = any(slot.result is None for slot in state.slots)
+    stored = (WriteCheckpoint("tool_pending", state),) if pending else ()
+    return dispatch(state, at, (*effects, *told, *stored))
+
+
+def dispatch(state: LoopState, at: float, effects: tuple[Effect, ...] = ()) -> Step:
+    """Start the next calls that may run: neighbouring read-only ones together, any other alone."""
+    group = _next_group(state)
+    if group:
+        return _start(state, group, effects)
+    if any(slot.state is SlotState.ASKED for slot in state.slots):
+        return _suspend(state, effects)
+    return _close(state, at, effects)
+
+
+def on_finished(state: LoopState, event: ToolFinished) -> Step:
+    """Record what a call gave, charge it, and go on when the group is done."""
+    place = state.slot_of(event.call_id)
+    if place is None or state.slots[place].state is not SlotState.SENT:
+        return state, ()
+    state = record_outcome(state, place, event.outcome, event.latency_ms)
+    slot = state.slots[place]
+    fields = {"call_id": slot.call.call_id, "tool": slot.call.name, "outcome": str(slot.outcome)}
+    effects: tuple[Effect, ...] = (Emit(EventName.CALL_FINISHED, fields),)
+    if state.task.toolbox.effect(slot.call.name) is not tools.Effect.READ_ONLY:
+        effects = (*effects, WriteCheckpoint("tool_call", state))
+    if any(other.state is SlotState.SENT for other in state.slots):
+        return state, effects
+    return dispatch(state, event.at, effects)
+
+
+def record_outcome(state: LoopState, place: int, outcome: ToolOutcome, latency_ms: float | None) -> LoopState:
+    """The state with one dispatched call done and charged (loop.budget.accounting)."""
+    slot = state.slots[place]
+    declaration = state.task.toolbox.get(slot.call.name)
+    effectful = state.task.toolbox.effect(slot.call.name) is not tools.Effect.READ_ONLY
+    if outcome.timed_out and effectful:
+        outcome = replace(outcome, outcome=OutcomeClass.UNCERTAIN)
+    done = replace(
+        slot,
+        state=SlotState.ANSWERED,
+        result=outcome_result(slot.call, outcome),
+        outcome=outcome.outcome,
+        outcome_hash=None if outcome.outcome is OutcomeClass.UNCERTAIN else outcome_hash(outcome, declaration),
+        counts=True,
+        latency_ms=latency_ms,
+    )
+    spent = state.spent.with_tool_call(state.task.limits)
+    seen = state.effects.get(slot.call.name, 0)
+    effects = state.effects.set(slot.call.name, seen + 1) if effectful else state.effects
+    return replace(state.with_slot(place, done), spent=spent, effects=effects)
+
+
+def deny(slot: Slot, code: str) -> Slot:
+    """A slot answered as denied, with the reason code that its denial counts under."""
+    result = platform_result(slot.call, ReasonCode.DENIED)
+    return replace(slot, state=SlotState.ANSWERED, result=result, denied=code)
+
+
+def after_batch(state: LoopState, at: float, effects: tuple[Effect, ...] = ()) -> Step:
+    """Go on to the next step, unless a call was denied too often."""
+    denied = denial_limit_reached(state)
+    if denied:
+        details = {"tool": denied[0], "reason_code": denied[2]}
+        return fail(state, effects, Reason.REPEATED_DENIAL, ErrorClass.TOOL_POLICY_DENIED, details)
+    return next_step(state, at, effects)
+
+
+def _answer_without_run(state: LoopState, slot: Slot, *, last: bool) -> Slot | None:
+    fault = fault_of(slot.call, state.task.toolbox, truncated=last and state.truncated_last)
+    if fault:
+        code, detail = fault
+        result = platform_result(slot.call, code, detail)
+        counts = code in _COUNTED_WITHOUT_RUN
+        return replace(slot, state=SlotState.ANSWERED, result=result, counts=counts, outcome=OutcomeClass.ERROR)
+    tool = state.task.toolbox.get(slot.call.name)
+    if tool and tool.denied:
+        return deny(slot, tool.denied)
+    if slot.signature in state.uncertain and state.task.toolbox.effect(slot.call.name) is tools.Effect.NON_IDEMPOTENT:
+        return deny(slot, "outcome_unknown")
+    return None
+
+
+def _refused(slot: Slot) -> Slot:
+    return replace(
+        slot, state=SlotState.ANSWERED, result=platform_result(slot.call, ReasonCode.BUDGET_EXHAUSTED), counts=False
+    )
+
+
+def _admitted(state: LoopState, slot: Slot) -> SlotState:
+    tool = state.task.toolbox.get(slot.call.name)
+    return SlotState.ASKED if tool and tool.approval else SlotState.OPEN
+
+
+def _answer_event(slot: Slot) -> Emit:
+    assert slot.result is not None
+    code = slot.result.reason_code
+    name = EventName.CALL_REFUSED if code == ReasonCode.BUDGET_EXHAUSTED else EventName.CALL_ANSWERED
+    fields = {"call_id": slot.call.call_id, "tool": slot.call.name, "reason_code": str(code)}
+    return Emit(name, fields)
+
+
+def _next_group(state: LoopState) -> list[int]:
+    open_places = [place for place, slot in enumerate(state.slots) if slot.state is SlotState.OPEN]
+    group: list[int] = []
+    for place in open_places:
+        if state.task.toolbox.effect(state.slots[place].call.name) is not tools.Effect.READ_ONLY:
+            return group or [place]
+        group.append(place)
+    return group
+
+
+def _start(state: LoopState, group: list[int], effects: tuple[Effect, ...]) -> Step:
+    told: list[Effect] = [CheckInterrupts()]
+    runs: list[Effect] = []
+    for place in group:
+        call = state.slots[place].call
+        told.append(Emit(EventName.CALL_PROPOSED, {"call_id": call.call_id, "tool": call.name}))
+        if state.task.toolbox.effect(call.name) is not tools.Effect.READ_ONLY:
+            told.append(MarkEffectSent(call.call_id))
+        runs.append(RunTool(call, f"{state.task.run_id}:{call.call_id}"))
+        state = state.with_slot(place, replace(state.slots[place], state=SlotState.SENT))
+    return state, (*effects, *told, *runs)
+
+
+def _suspend(state: LoopState, effects: tuple[Effect, ...]) -> Step:
+    state = replace(state, phase=Phase.SUSPENDED)
+    asked: list[Effect] = []
+    for slot in state.slots:
+        if slot.state is SlotState.ASKED:
+            fields = {"call_id": slot.call.call_id, "tool": slot.call.name}
+            asked += [Emit(EventName.APPROVAL_REQUESTED, fields), AskApproval(slot.call)]
+    outcome = suspended(state)
+    closing: tuple[Effect, ...] = (
+        WriteCheckpoint("suspended", state),
+        Emit(EventName.RUN_SUSPENDED, {"waiting_for": list(outcome.waiting_for)}),
+        Finish(outcome),
+    )
+    return state, (*effects, *asked, *closing)
+
+
+def _close(state: LoopState, at: float, effects: tuple[Effect, ...]) -> Step:
+    spent = replace(state.spent, steps=state.spent.steps + 1)
+    state, resets = settle(replace(state, spent=spent, phase=Phase.BETWEEN))
+    return after_batch(state, at, (*effects, *resets, WriteCheckpoint("tool_call", state)))

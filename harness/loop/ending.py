@@ -1,0 +1,145 @@
+"""Endings: one terminal outcome, once, with everything that was gathered.
+
+Before a run ends each open call is answered, the turn in progress joins the conversation, and the terminal checkpoint
+is written (loop.tools.every-call-answered, loop.crash.checkpoints).
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from harness.loop.events import Effect, Emit, Event, Finish, ModelReplied, Step, ToolFinished, WriteCheckpoint
+from harness.loop.instructions import outcome_result, platform_result
+from harness.loop.settle import settle
+from harness.loop.state import LoopState, Phase, SlotState
+from harness.vocabulary.control import ReasonCode
+from harness.vocabulary.events import EventName
+from harness.vocabulary.outcome import Counters, ErrorClass, Reason, RunOutcome, Status
+
+_CHECKPOINT = {Status.COMPLETED: "final", Status.FAILED: "failed", Status.CANCELLED: "cancelled"}
+_EVENT = {
+    Status.COMPLETED: EventName.RUN_COMPLETED,
+    Status.FAILED: EventName.RUN_FAILED,
+    Status.CANCELLED: EventName.RUN_CANCELLED,
+}
+
+
+def complete(state: LoopState, effects: tuple[Effect, ...], message: str, *, truncated: bool, refused: bool) -> Step:
+    """End with an answer."""
+    details = {"synthesis": state.mode.name} if state.mode else {}
+    outcome = RunOutcome(
+        status=Status.COMPLETED, message=message, truncated=truncated, refused=refused, details=details
+    )
+    return _end(_charged_step(state), effects, outcome, {"truncated": truncated, "refused": refused})
+
+
+def fail(
+    state: LoopState,
+    effects: tuple[Effect, ...],
+    reason: Reason,
+    error_class: ErrorClass,
+    details: Mapping[str, Any] | None = None,
+) -> Step:
+    """End with a typed failure; open calls are answered as not run."""
+    state = answer_open(state, ReasonCode.NOT_RUN)
+    outcome = RunOutcome(status=Status.FAILED, reason=reason, error_class=error_class, details=details or {})
+    fields = {"reason": reason.value, "error_class": error_class.value}
+    return _end(_with_turn(state), effects, outcome, fields)
+
+
+def cancel(state: LoopState, effects: tuple[Effect, ...], reason: str) -> Step:
+    """End because somebody cancelled; open calls are answered as cancelled."""
+    state = answer_open(state, ReasonCode.CANCELLED)
+    outcome = RunOutcome(status=Status.CANCELLED, reason=reason)
+    return _end(_with_turn(state), effects, outcome, {"reason": reason})
+
+
+def suspended(state: LoopState) -> RunOutcome:
+    """The outcome of a run that waits for decisions."""
+    waiting = tuple(slot.call.call_id for slot in state.slots if slot.state is SlotState.ASKED)
+    return _filled(state, RunOutcome(status=Status.SUSPENDED, waiting_for=waiting))
+
+
+def violation(state: LoopState, effects: tuple[Effect, ...]) -> Step:
+    """A tool call came back although the request was synthesis-only (loop.turn.order: classified by its mode)."""
+    assert state.mode is not None
+    name = state.mode.name
+    if name == "repeated_tool_calls":
+        details = {"synthesis": name, "threshold": state.task.settings.identical_call_threshold}
+        return fail(state, effects, Reason.TOOL_LOOP_DETECTED, ErrorClass.TOOL_LOOP_DETECTED, details)
+    details = {"synthesis_reserve": name}
+    return fail(state, effects, Reason.BUDGET_EXCEEDED, ErrorClass.SYNTHESIS_RESERVE_VIOLATION, details)
+
+
+def answer_open(state: LoopState, code: ReasonCode) -> LoopState:
+    """The state with every call of its turn that has no result answered by `code`."""
+    slots = tuple(
+        slot
+        if slot.result is not None
+        else replace(slot, state=SlotState.ANSWERED, result=platform_result(slot.call, code))
+        for slot in state.slots
+    )
+    return replace(state, slots=slots)
+
+
+def _with_turn(state: LoopState) -> LoopState:
+    return settle(_charged_step(state))[0] if state.slots else state
+
+
+def _charged_step(state: LoopState) -> LoopState:
+    return replace(state, spent=replace(state.spent, steps=state.spent.steps + 1))
+
+
+def _end(state: LoopState, effects: tuple[Effect, ...], outcome: RunOutcome, fields: Mapping[str, Any]) -> Step:
+    if state.paused:
+        state = replace(state, history=state.history.append([state.paused]), paused=None)
+    outcome = _filled(state, outcome)
+    state = replace(state, phase=Phase.DONE, outcome=outcome)
+    closing = (
+        WriteCheckpoint(_CHECKPOINT[outcome.status], state),
+        Emit(_EVENT[outcome.status], fields),
+        Finish(outcome),
+    )
+    return state, effects + closing
+
+
+def _filled(state: LoopState, outcome: RunOutcome) -> RunOutcome:
+    details = dict(outcome.details)
+    if state.breaker.reset_withheld:
+        details["reset_cap"] = state.task.settings.evidence_reset_cap
+    return replace(
+        outcome,
+        details=details,
+        conversation=state.conversation,
+        usage=state.spent.usage,
+        counters=counters(state),
+        effects=dict(state.effects),
+    )
+
+
+def counters(state: LoopState) -> Counters:
+    """What the run has used so far."""
+    spent = state.spent
+    return Counters(
+        steps=spent.steps,
+        model_calls=spent.model_calls,
+        tool_calls=spent.tool_calls,
+        refused_calls=spent.refused_calls,
+        resets=state.breaker.resets,
+        cost=spent.cost,
+    )
+
+
+def salvaged(state: LoopState, event: Event) -> LoopState:
+    """The state with what `event` brought, when the machine itself broke on it: nothing gathered is thrown away."""
+    if isinstance(event, ModelReplied):
+        message = event.turn.message
+        results = [platform_result(call, ReasonCode.NOT_RUN) for call in message.calls]
+        return replace(state, history=state.history.append([message, *results]))
+    if isinstance(event, ToolFinished):
+        place = state.slot_of(event.call_id)
+        if place is not None and state.slots[place].result is None:
+            slot = state.slots[place]
+            done = replace(slot, state=SlotState.ANSWERED, result=outcome_result(slot.call, event.outcome))
+            return state.with_slot(place, done)
+    return state

@@ -1,0 +1,68 @@
+"""Settling a turn: its results join the conversation in request order, its calls join the ledger and the counters.
+
+Counting happens once for a whole batch, in request order, whatever order the calls finished in (loop.breaker.counts).
+"""
+
+from dataclasses import replace
+
+from harness.loop import breaker as identical_calls
+from harness.loop.events import Effect, Emit
+from harness.loop.excerpt import excerpt_batch
+from harness.loop.state import LoopState, Slot
+from harness.vocabulary.content import ToolResult
+from harness.vocabulary.events import EventName
+from harness.vocabulary.tools import CallRecord, OutcomeClass
+
+
+def settle(state: LoopState) -> tuple[LoopState, tuple[Effect, ...]]:
+    """The state with its batch closed, and the events of its evidence resets. Every slot must have its result."""
+    settings = state.task.settings
+    results: list[ToolResult] = [slot.result for slot in state.slots if slot.result is not None]
+    shown = excerpt_batch(results, settings.max_result_bytes, settings.max_batch_bytes)
+    closed = replace(state, history=state.history.append(results, shown), slots=())
+    effects: list[Effect] = []
+    for slot in state.slots:
+        before = closed.breaker.resets
+        closed = account(closed, record_of(state, slot))
+        if closed.breaker.resets > before:
+            effects.append(Emit(EventName.EVIDENCE_RESET, {"tool": slot.call.name, "resets": closed.breaker.resets}))
+    return closed, tuple(effects)
+
+
+def record_of(state: LoopState, slot: Slot) -> CallRecord:
+    """The telemetry of one disposed call."""
+    return CallRecord(
+        tool=slot.call.name,
+        signature=slot.signature,
+        outcome=slot.outcome,
+        outcome_hash=slot.outcome_hash,
+        counted=slot.counts,
+        step=state.step,
+        latency_ms=slot.latency_ms,
+        extra={"denied": slot.denied} if slot.denied else {},
+    )
+
+
+def account(state: LoopState, record: CallRecord) -> LoopState:
+    """The state with one more call in its ledger and in every counter that reads it. Also rebuilds them on resume."""
+    tool = state.task.toolbox.get(record.tool)
+    denied = record.extra.get("denied")
+    denials, uncertain = state.denials, state.uncertain
+    if denied:
+        key = (record.tool, record.signature, denied)
+        denials = denials.set(key, denials.get(key, 0) + 1)
+    if record.outcome is OutcomeClass.UNCERTAIN:
+        uncertain = uncertain.set(record.signature, True)
+    return replace(
+        state,
+        ledger=state.ledger.append(record),
+        breaker=identical_calls.record(state.breaker, record, bool(tool and tool.observes), state.task.settings),
+        denials=denials,
+        uncertain=uncertain,
+    )
+
+
+def denial_limit_reached(state: LoopState) -> tuple[str, str, str] | None:
+    """The (tool, signature, reason code) that was denied too often, or None (loop.approval.denied)."""
+    limit = state.task.settings.identical_denial_threshold
+    return next((key for key, times in state.denials.items() if times >= limit), None)

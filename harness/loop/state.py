@@ -1,0 +1,108 @@
+"""The state of a run: frozen values, all that a resumed run needs. No algorithms beyond small readings of itself."""
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any
+
+from immutables import Map
+
+from harness.loop.breaker import Breaker
+from harness.loop.budgets import Spent
+from harness.loop.history import Conversation, History, Log
+from harness.loop.ledger import Ledger, Records
+from harness.loop.task import Task
+from harness.vocabulary.content import AssistantMessage, ToolCall, ToolResult
+from harness.vocabulary.control import Control
+from harness.vocabulary.outcome import RunOutcome
+from harness.vocabulary.tools import OutcomeClass
+
+_NONE: Map[Any, Any] = Map()
+_NOTHING_SPENT = Spent()
+_NO_COUNTERS = Breaker()
+
+
+class Phase(StrEnum):
+    """Where a run stands. The machine's table says which events each phase takes."""
+
+    NEW = "new"
+    MODEL = "model"
+    WAITING = "waiting"
+    TURN = "turn"
+    TOOLS = "tools"
+    BETWEEN = "between"
+    SUSPENDED = "suspended"
+    DONE = "done"
+
+
+class SlotState(StrEnum):
+    """Where one call of a batch stands."""
+
+    OPEN = "open"
+    SENT = "sent"
+    ASKED = "asked"
+    ANSWERED = "answered"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Slot:
+    """One call of the turn in progress and how it was disposed of.
+
+    `counts`: whether the identical-call counter takes it. `denied` is the reason code of a denial.
+    """
+
+    call: ToolCall
+    signature: str
+    state: SlotState = SlotState.OPEN
+    result: ToolResult | None = None
+    outcome: OutcomeClass | None = None
+    outcome_hash: str | None = None
+    counts: bool = False
+    denied: str | None = None
+    latency_ms: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoopState:
+    """All of a run. `mode` is the control of the attempt in flight; `seen` the history length that the model has had;
+    `attempt` counts within a step (or within one resume of a paused turn); `causes` its failures so far."""
+
+    task: Task
+    phase: Phase = Phase.NEW
+    history: History
+    ledger: Ledger
+    spent: Spent = _NOTHING_SPENT
+    breaker: Breaker = _NO_COUNTERS
+    denials: Map[tuple[str, str, str], int] = _NONE
+    uncertain: Map[str, bool] = _NONE
+    used_ids: Map[str, bool] = _NONE
+    step: int = 0
+    attempt: int = 0
+    causes: tuple[str, ...] = ()
+    mode: Control | None = None
+    seen: int = 0
+    paused: AssistantMessage | None = None
+    slots: tuple[Slot, ...] = ()
+    truncated_last: bool = False
+    rebuilt: bool = False
+    effects: Map[str, int] = _NONE
+    outcome: RunOutcome | None = None
+
+    @property
+    def conversation(self) -> Conversation:
+        """The whole conversation, with the results that the turn in progress has so far, in request order."""
+        results = tuple(slot.result for slot in self.slots if slot.result is not None)
+        paused = (self.paused,) if self.paused else ()
+        return Conversation(self.history.log, len(self.history), (*paused, *results))
+
+    def with_slot(self, place: int, slot: Slot) -> "LoopState":
+        """The state with one slot of the turn in progress replaced."""
+        return replace(self, slots=(*self.slots[:place], slot, *self.slots[place + 1 :]))
+
+    def slot_of(self, call_id: str) -> int | None:
+        """The place of a call in the turn in progress."""
+        return next((place for place, slot in enumerate(self.slots) if slot.call.call_id == call_id), None)
+
+
+def new_state(task: Task) -> LoopState:
+    """The state before the first event."""
+    return LoopState(task=task, history=History(Log()), ledger=Ledger(Records()))
