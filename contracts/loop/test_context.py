@@ -75,7 +75,9 @@ def test_the_oldest_seen_results_become_pointers_and_no_more_than_needed() -> No
     fitted = fit(history, seen=len(history) - 2, fixed_bytes=0, budget_tokens=2200)
     assert fitted.fits and fitted.elided == 1
     shown = list(fitted.history)
-    assert isinstance(shown[2], ToolResult) and shown[2].text.startswith("[elided: result of read for call c0, 4000 bytes")
+    assert isinstance(shown[2], ToolResult) and shown[2].text.startswith(
+        "[elided: result of read for call c0, 4000 bytes"
+    )
     assert isinstance(shown[4], ToolResult) and shown[4].text == "x" * 4000
     assert fitted.history.whole[2] == history[2], "the conversation keeps whole results"
 

@@ -4,8 +4,6 @@ Budgets and reserves are read anew before each attempt, so a retry inside synthe
 (loop.breaker.retry-keeps-synthesis), and the loop alone owns retries (loop.model.one-owner).
 """
 
-from dataclasses import replace
-
 from harness.loop.budgets import BudgetScope, BudgetSpent, check, due_control
 from harness.loop.elision import Fitted, fit
 from harness.loop.ending import fail, violation
@@ -40,7 +38,7 @@ def next_step(state: LoopState, at: float, effects: tuple[Effect, ...] = ()) -> 
     spent = spent_budget(state, BudgetScope.ADMISSION, at)
     if spent:
         return fail_spent(state, effects, spent)
-    state = replace(state, step=state.step + 1, attempt=0, causes=(), rebuilt=False)
+    state = state._replace(step=state.step + 1, attempt=0, causes=(), rebuilt=False)
     return next_attempt(state, at, (*effects, Emit(EventName.STEP_STARTED, {"step": state.step})))
 
 
@@ -54,7 +52,7 @@ def next_attempt(state: LoopState, at: float, effects: tuple[Effect, ...] = ()) 
     if not fitted.fits:
         return _overflow(state, effects, {"estimate_tokens": fitted.estimate_tokens})
     told = (*_told(state, control), *_elided(fitted))
-    state = replace(state, phase=Phase.MODEL, history=fitted.history, mode=control, attempt=state.attempt + 1)
+    state = state._replace(phase=Phase.MODEL, history=fitted.history, mode=control, attempt=state.attempt + 1)
     fields = {"step": state.step, "attempt": state.attempt, "control": control.name if control else None}
     ask = (CheckInterrupts(), Emit(EventName.MODEL_ATTEMPTED, fields), CallModel(build_request(state)))
     return state, effects + told + ask
@@ -88,7 +86,7 @@ def on_failure(state: LoopState, event: ModelFailed) -> Step:
     """Charge a failed attempt and decide: retry, rebuild, or end."""
     fault = event.fault
     price = state.task.settings.prices.get(state.task.settings.model)
-    state = replace(state, spent=state.spent.with_attempt(fault.usage, price), phase=Phase.WAITING)
+    state = state._replace(spent=state.spent.with_attempt(fault.usage, price), phase=Phase.WAITING)
     if fault.kind is FaultKind.CALL_REJECTED and state.mode:
         return violation(state, (_failed(state, fault.kind.value, fault.status, retry=False),))
     if fault.kind is FaultKind.CONTEXT_LENGTH:
@@ -101,7 +99,7 @@ def on_failure(state: LoopState, event: ModelFailed) -> Step:
 
 def retry(state: LoopState, cause: ErrorClass, at: float, *, kind: str, status: int | None, wait: float | None) -> Step:
     """Another attempt of this step, after `wait` seconds, unless the step has had all it may have."""
-    state = replace(state, phase=Phase.WAITING, causes=(*state.causes, cause))
+    state = state._replace(phase=Phase.WAITING, causes=(*state.causes, cause))
     again = state.attempt < state.task.settings.max_attempts
     told = (_failed(state, kind, status, retry=again),)
     if not again:
@@ -159,7 +157,7 @@ def _rebuild(state: LoopState, fault: ModelFault, at: float) -> Step:
     told = (_failed(state, fault.kind.value, fault.status, retry=again),)
     if not again:
         return _overflow(state, told, fault_details(fault))
-    state = replace(state, rebuilt=True)
+    state = state._replace(rebuilt=True)
     return next_attempt(state, at, (*told, WriteCheckpoint("model_failed", state)))
 
 

@@ -43,14 +43,14 @@ def dispose(state: LoopState, at: float, effects: tuple[Effect, ...]) -> Step:
         answered = _answer_without_run(state, slot, last=place == len(state.slots) - 1)
         if answered is None and free <= 0:
             answered = _refused(slot)
-            state = replace(state, spent=replace(state.spent, refused_calls=state.spent.refused_calls + 1))
+            state = state._replace(spent=state.spent._replace(refused_calls=state.spent.refused_calls + 1))
         if answered is None:
             free -= 1
-            answered = replace(slot, state=_admitted(state, slot))
+            answered = slot._replace(state=_admitted(state, slot))
         else:
             told.append(_answer_event(answered))
         state = state.with_slot(place, answered)
-    state = replace(state, phase=Phase.TOOLS)
+    state = state._replace(phase=Phase.TOOLS)
     pending = any(slot.result is None for slot in state.slots)
     stored = (WriteCheckpoint("tool_pending", state),) if pending else ()
     return dispatch(state, at, (*effects, *told, *stored))
@@ -89,8 +89,7 @@ def record_outcome(state: LoopState, place: int, outcome: ToolOutcome, latency_m
     effectful = state.task.toolbox.effect(slot.call.name) is not tools.Effect.READ_ONLY
     if outcome.timed_out and effectful:
         outcome = replace(outcome, outcome=OutcomeClass.UNCERTAIN)
-    done = replace(
-        slot,
+    done = slot._replace(
         state=SlotState.ANSWERED,
         result=outcome_result(slot.call, outcome),
         outcome=outcome.outcome,
@@ -101,13 +100,13 @@ def record_outcome(state: LoopState, place: int, outcome: ToolOutcome, latency_m
     spent = state.spent.with_tool_call(state.task.limits)
     seen = state.effects.get(slot.call.name, 0)
     effects = state.effects.set(slot.call.name, seen + 1) if effectful else state.effects
-    return replace(state.with_slot(place, done), spent=spent, effects=effects)
+    return state.with_slot(place, done)._replace(spent=spent, effects=effects)
 
 
 def deny(slot: Slot, code: str) -> Slot:
     """A slot answered as denied, with the reason code that its denial counts under."""
     result = platform_result(slot.call, ReasonCode.DENIED)
-    return replace(slot, state=SlotState.ANSWERED, result=result, denied=code)
+    return slot._replace(state=SlotState.ANSWERED, result=result, denied=code)
 
 
 def after_batch(state: LoopState, at: float, effects: tuple[Effect, ...] = ()) -> Step:
@@ -125,7 +124,7 @@ def _answer_without_run(state: LoopState, slot: Slot, *, last: bool) -> Slot | N
         code, detail = fault
         result = platform_result(slot.call, code, detail)
         counts = code in _COUNTED_WITHOUT_RUN
-        return replace(slot, state=SlotState.ANSWERED, result=result, counts=counts, outcome=OutcomeClass.ERROR)
+        return slot._replace(state=SlotState.ANSWERED, result=result, counts=counts, outcome=OutcomeClass.ERROR)
     tool = state.task.toolbox.get(slot.call.name)
     if tool and tool.denied:
         return deny(slot, tool.denied)
@@ -135,8 +134,8 @@ def _answer_without_run(state: LoopState, slot: Slot, *, last: bool) -> Slot | N
 
 
 def _refused(slot: Slot) -> Slot:
-    return replace(
-        slot, state=SlotState.ANSWERED, result=platform_result(slot.call, ReasonCode.BUDGET_EXHAUSTED), counts=False
+    return slot._replace(
+        state=SlotState.ANSWERED, result=platform_result(slot.call, ReasonCode.BUDGET_EXHAUSTED), counts=False
     )
 
 
@@ -172,12 +171,12 @@ def _start(state: LoopState, group: list[int], effects: tuple[Effect, ...]) -> S
         if state.task.toolbox.effect(call.name) is not tools.Effect.READ_ONLY:
             told.append(MarkEffectSent(call.call_id))
         runs.append(RunTool(call, f"{state.task.run_id}:{call.call_id}"))
-        state = state.with_slot(place, replace(state.slots[place], state=SlotState.SENT))
+        state = state.with_slot(place, state.slots[place]._replace(state=SlotState.SENT))
     return state, (*effects, *told, *runs)
 
 
 def _suspend(state: LoopState, effects: tuple[Effect, ...]) -> Step:
-    state = replace(state, phase=Phase.SUSPENDED)
+    state = state._replace(phase=Phase.SUSPENDED)
     asked: list[Effect] = []
     for slot in state.slots:
         if slot.state is SlotState.ASKED:
@@ -193,6 +192,6 @@ def _suspend(state: LoopState, effects: tuple[Effect, ...]) -> Step:
 
 
 def _close(state: LoopState, at: float, effects: tuple[Effect, ...]) -> Step:
-    spent = replace(state.spent, steps=state.spent.steps + 1)
-    state, resets = settle(replace(state, spent=spent, phase=Phase.BETWEEN))
+    spent = state.spent._replace(steps=state.spent.steps + 1)
+    state, resets = settle(state._replace(spent=spent, phase=Phase.BETWEEN))
     return after_batch(state, at, (*effects, *resets, WriteCheckpoint("tool_call", state)))

@@ -6,8 +6,7 @@ stopped before any of it runs. Counters are rebuilt from the ledger of calls, so
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from immutables import Map
 
@@ -17,8 +16,7 @@ from harness.vocabulary.tools import CallRecord, OutcomeClass
 _NONE: Map[str, Any] = Map()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Breaker:
+class Breaker(NamedTuple):
     """`counts` by signature; `evidence` the last good outcome hash of an observation; `due` the signatures
     whose counter stands at the synthesis level; `reset_withheld`: the cap kept back a reset."""
 
@@ -40,10 +38,9 @@ def record(breaker: Breaker, call: CallRecord, observes: bool, settings: RunSett
         return breaker
     fresh = observes and _is_new_evidence(breaker, call)
     if fresh and breaker.resets >= settings.evidence_reset_cap:
-        breaker, fresh = replace(breaker, reset_withheld=True), False
+        breaker, fresh = breaker._replace(reset_withheld=True), False
     count = 1 if fresh else breaker.counts.get(call.signature, 0) + 1
-    return replace(
-        breaker,
+    return breaker._replace(
         counts=breaker.counts.set(call.signature, count),
         evidence=_evidence(breaker, call, observes),
         due=_due(breaker.due, call.signature, count >= settings.identical_call_threshold - 1),

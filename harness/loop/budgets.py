@@ -4,9 +4,9 @@ Recording and checking are one operation. Inside the loop a batch is fitted firs
 its limit there; `BudgetScope.TOOL_CALL` is for a caller that dispatches one call by itself.
 """
 
-from dataclasses import dataclass, replace
 from decimal import Decimal
 from enum import StrEnum
+from typing import NamedTuple
 
 from harness.vocabulary.control import ControlName
 from harness.vocabulary.settings import RunLimits
@@ -41,8 +41,7 @@ class BudgetSpent(Exception):
         self.dimension = dimension
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Spent:
+class Spent(NamedTuple):
     """What a run has charged. `usage` is the sum over its attempts; None where nothing was reported."""
 
     steps: int = 0
@@ -54,8 +53,7 @@ class Spent:
 
     def with_attempt(self, usage: Usage, price: Price | None) -> "Spent":
         """Charged with one model attempt, whether or not it succeeded (loop.budget.attempts-count)."""
-        return replace(
-            self,
+        return self._replace(
             model_calls=self.model_calls + 1,
             cost=self.cost + attempt_cost(usage, price),
             usage=add_usage(self.usage, usage),
@@ -65,7 +63,7 @@ class Spent:
         """Charged with one dispatched call. Raises BudgetSpent where the limit was reached before."""
         if self.tool_calls >= limits.max_tool_calls:
             raise BudgetSpent("tool_calls")
-        return replace(self, tool_calls=self.tool_calls + 1)
+        return self._replace(tool_calls=self.tool_calls + 1)
 
 
 def check(spent: Spent, limits: RunLimits, scope: BudgetScope, now: float) -> None:

@@ -76,10 +76,10 @@ def answer_open(state: LoopState, code: ReasonCode) -> LoopState:
     slots = tuple(
         slot
         if slot.result is not None
-        else replace(slot, state=SlotState.ANSWERED, result=platform_result(slot.call, code))
+        else slot._replace(state=SlotState.ANSWERED, result=platform_result(slot.call, code))
         for slot in state.slots
     )
-    return replace(state, slots=slots)
+    return state._replace(slots=slots)
 
 
 def _with_turn(state: LoopState) -> LoopState:
@@ -87,14 +87,14 @@ def _with_turn(state: LoopState) -> LoopState:
 
 
 def _charged_step(state: LoopState) -> LoopState:
-    return replace(state, spent=replace(state.spent, steps=state.spent.steps + 1))
+    return state._replace(spent=state.spent._replace(steps=state.spent.steps + 1))
 
 
 def _end(state: LoopState, effects: tuple[Effect, ...], outcome: RunOutcome, fields: Mapping[str, Any]) -> Step:
     if state.paused:
-        state = replace(state, history=state.history.append([state.paused]), paused=None)
+        state = state._replace(history=state.history.append([state.paused]), paused=None)
     outcome = _filled(state, outcome)
-    state = replace(state, phase=Phase.DONE, outcome=outcome)
+    state = state._replace(phase=Phase.DONE, outcome=outcome)
     closing = (
         WriteCheckpoint(_CHECKPOINT[outcome.status], state),
         Emit(_EVENT[outcome.status], fields),
@@ -135,11 +135,11 @@ def salvaged(state: LoopState, event: Event) -> LoopState:
     if isinstance(event, ModelReplied):
         message = event.turn.message
         results = [platform_result(call, ReasonCode.NOT_RUN) for call in message.calls]
-        return replace(state, history=state.history.append([message, *results]))
+        return state._replace(history=state.history.append([message, *results]))
     if isinstance(event, ToolFinished):
         place = state.slot_of(event.call_id)
         if place is not None and state.slots[place].result is None:
             slot = state.slots[place]
-            done = replace(slot, state=SlotState.ANSWERED, result=outcome_result(slot.call, event.outcome))
+            done = slot._replace(state=SlotState.ANSWERED, result=outcome_result(slot.call, event.outcome))
             return state.with_slot(place, done)
     return state

@@ -9,7 +9,6 @@ as `internal_error`. Late answers (a second decision, an event after the end) ar
 """
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 from harness.loop import batch, ending
@@ -57,7 +56,7 @@ def _on_started(state: LoopState, event: Started) -> Step:
     ids = {call.call_id: True for item in task.history if isinstance(item, AssistantMessage) for call in item.calls}
     history = state.history.append([*task.history, user])
     # What was stored before the run counts as seen: the model had it in the run that made it.
-    state = replace(state, history=history, used_ids=state.used_ids.update(ids), seen=len(task.history))
+    state = state._replace(history=history, used_ids=state.used_ids.update(ids), seen=len(task.history))
     fields = {
         "identical_call_threshold": task.settings.identical_call_threshold,
         "max_steps": task.limits.max_steps,
@@ -84,7 +83,7 @@ def _on_approval(state: LoopState, event: ApprovalResolved) -> Step:
     if place is None or state.slots[place].state is not SlotState.ASKED:
         return state, (Finish(ending.suspended(state)),)
     slot = state.slots[place]
-    decided = replace(slot, state=SlotState.OPEN) if event.approve else batch.deny(slot, event.reason)
+    decided = slot._replace(state=SlotState.OPEN) if event.approve else batch.deny(slot, event.reason)
     state = state.with_slot(place, decided)
     fields = {
         "call_id": slot.call.call_id,
@@ -94,7 +93,7 @@ def _on_approval(state: LoopState, event: ApprovalResolved) -> Step:
     told = (Emit(EventName.APPROVAL_RESOLVED, fields),)
     if any(other.state is SlotState.ASKED for other in state.slots):
         return state, (*told, WriteCheckpoint("suspended", state), Finish(ending.suspended(state)))
-    state = replace(state, phase=Phase.TOOLS)
+    state = state._replace(phase=Phase.TOOLS)
     return batch.dispatch(state, event.at, (*told, WriteCheckpoint("tool_pending", state)))
 
 
@@ -139,7 +138,7 @@ def _reopened(state: LoopState, effects_sent: frozenset[str]) -> LoopState:
         if _may_have_happened(state, slot, effects_sent):
             state = batch.record_outcome(state, place, ToolOutcome(outcome=OutcomeClass.UNCERTAIN), None)
         else:
-            state = state.with_slot(place, replace(slot, state=SlotState.OPEN))
+            state = state.with_slot(place, slot._replace(state=SlotState.OPEN))
     return state
 
 

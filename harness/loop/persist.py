@@ -76,7 +76,7 @@ def dump_head(state: LoopState) -> str:
     head["causes"] = list(state.causes)
     head["mode"] = state.mode.name if state.mode else None
     head["paused"] = dump_item(state.paused) if state.paused else None
-    head["spent"] = {**asdict(state.spent), "cost": str(state.spent.cost)}
+    head["spent"] = {**state.spent._asdict(), "cost": str(state.spent.cost), "usage": asdict(state.spent.usage)}
     head["effects"] = dict(state.effects)
     head["slots"] = [_dump_slot(slot) for slot in state.slots]
     head["outcome"] = _dump_outcome(state.outcome) if state.outcome else None
@@ -91,8 +91,7 @@ def load_state(task: Task, head_text: str, items: Sequence[Item], records: Seque
         state = account(state, record)
     history = replace(_history(state, items), **{name: head[name] for name in (*_WATERMARKS, "shown_bytes")})
     calls = [call for item in items if isinstance(item, AssistantMessage) for call in item.calls]
-    state = replace(
-        state,
+    state = state._replace(
         history=history,
         phase=Phase(head["phase"]),
         causes=tuple(head["causes"]),
@@ -104,7 +103,7 @@ def load_state(task: Task, head_text: str, items: Sequence[Item], records: Seque
         slots=tuple(_load_slot(slot) for slot in head["slots"]),
         **{name: head[name] for name in _FLAT},
     )
-    return replace(state, outcome=_load_outcome(state, head["outcome"]) if head["outcome"] else None)
+    return state._replace(outcome=_load_outcome(state, head["outcome"]) if head["outcome"] else None)
 
 
 def _load_paused(text: str | None) -> AssistantMessage | None:

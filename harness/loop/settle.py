@@ -3,8 +3,6 @@
 Counting happens once for a whole batch, in request order, whatever order the calls finished in (loop.breaker.counts).
 """
 
-from dataclasses import replace
-
 from harness.loop import breaker as identical_calls
 from harness.loop.events import Effect, Emit
 from harness.loop.excerpt import excerpt_batch
@@ -19,7 +17,7 @@ def settle(state: LoopState) -> tuple[LoopState, tuple[Effect, ...]]:
     settings = state.task.settings
     results: list[ToolResult] = [slot.result for slot in state.slots if slot.result is not None]
     shown = excerpt_batch(results, settings.max_result_bytes, settings.max_batch_bytes)
-    closed = replace(state, history=state.history.append(results, shown), slots=())
+    closed = state._replace(history=state.history.append(results, shown), slots=())
     effects: list[Effect] = []
     for slot in state.slots:
         before = closed.breaker.resets
@@ -53,8 +51,7 @@ def account(state: LoopState, record: CallRecord) -> LoopState:
         denials = denials.set(key, denials.get(key, 0) + 1)
     if record.outcome is OutcomeClass.UNCERTAIN:
         uncertain = uncertain.set(record.signature, True)
-    return replace(
-        state,
+    return state._replace(
         ledger=state.ledger.append(record),
         breaker=identical_calls.record(state.breaker, record, bool(tool and tool.observes), state.task.settings),
         denials=denials,

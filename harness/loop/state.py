@@ -1,8 +1,10 @@
-"""The state of a run: frozen values, all that a resumed run needs. No algorithms beyond small readings of itself."""
+"""The state of a run: frozen values, all that a resumed run needs. No algorithms beyond small readings of itself.
 
-from dataclasses import dataclass, replace
+Named tuples, not dataclasses: the machine makes some twenty changed copies a turn, and `_replace` is five times faster.
+"""
+
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 from immutables import Map
 
@@ -43,8 +45,7 @@ class SlotState(StrEnum):
     ANSWERED = "answered"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Slot:
+class Slot(NamedTuple):
     """One call of the turn in progress and how it was disposed of.
 
     `counts`: whether the identical-call counter takes it. `denied` is the reason code of a denial.
@@ -61,15 +62,14 @@ class Slot:
     latency_ms: float | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoopState:
+class LoopState(NamedTuple):
     """All of a run. `mode` is the control of the attempt in flight; `seen` the history length that the model has had;
     `attempt` counts within a step (or within one resume of a paused turn); `causes` its failures so far."""
 
     task: Task
-    phase: Phase = Phase.NEW
     history: History
     ledger: Ledger
+    phase: Phase = Phase.NEW
     spent: Spent = _NOTHING_SPENT
     breaker: Breaker = _NO_COUNTERS
     denials: Map[tuple[str, str, str], int] = _NONE
@@ -96,7 +96,7 @@ class LoopState:
 
     def with_slot(self, place: int, slot: Slot) -> "LoopState":
         """The state with one slot of the turn in progress replaced."""
-        return replace(self, slots=(*self.slots[:place], slot, *self.slots[place + 1 :]))
+        return self._replace(slots=(*self.slots[:place], slot, *self.slots[place + 1 :]))
 
     def slot_of(self, call_id: str) -> int | None:
         """The place of a call in the turn in progress."""

@@ -4,8 +4,6 @@ The order of endings is loop.turn.order; the mode in which the request was sent 
 re-reading of the budgets after the turn's own charge.
 """
 
-from dataclasses import replace
-
 from harness.loop import batch
 from harness.loop.attempts import fail_spent, next_attempt, retry
 from harness.loop.breaker import over_limit
@@ -26,7 +24,7 @@ def on_reply(state: LoopState, event: ModelReplied) -> Step:
     """Charge the attempt, then follow the turn to its end."""
     turn = event.turn
     price = state.task.settings.prices.get(state.task.settings.model)
-    state = replace(state, spent=state.spent.with_attempt(turn.usage, price), seen=len(state.history))
+    state = state._replace(spent=state.spent.with_attempt(turn.usage, price), seen=len(state.history))
     effects: tuple[Effect, ...] = (_replied(state, turn),)
     if turn.message.calls:
         state = _with_calls(state, turn)
@@ -58,7 +56,7 @@ def _on_calls(state: LoopState, at: float, effects: tuple[Effect, ...]) -> Step:
     if looping:
         details = _loop_details(state, looping)
         return fail(state, effects, Reason.TOOL_LOOP_DETECTED, ErrorClass.TOOL_LOOP_DETECTED, details)
-    state = replace(state, phase=Phase.TURN)
+    state = state._replace(phase=Phase.TURN)
     return batch.dispose(state, at, (*effects, WriteCheckpoint("model_response", state)))
 
 
@@ -83,12 +81,12 @@ def _on_text(state: LoopState, turn: ModelTurn, at: float, effects: tuple[Effect
 def _with_pause(state: LoopState, message: AssistantMessage) -> LoopState:
     earlier = state.paused.content if state.paused else ()
     content = earlier + message.content
-    return replace(state, paused=AssistantMessage(content) if content else None)
+    return state._replace(paused=AssistantMessage(content) if content else None)
 
 
 def _go_on(state: LoopState, at: float, effects: tuple[Effect, ...]) -> Step:
     """Resume a paused turn: a model call more, no step more, and attempts of its own (loop.model.paused)."""
-    state = replace(state, attempt=0, causes=(), rebuilt=False, phase=Phase.MODEL)
+    state = state._replace(attempt=0, causes=(), rebuilt=False, phase=Phase.MODEL)
     return next_attempt(state, at, (*effects, WriteCheckpoint("model_response", state)))
 
 
@@ -99,12 +97,12 @@ def _with_calls(state: LoopState, turn: ModelTurn) -> LoopState:
     slots = tuple(Slot(call=call, signature=toolbox.signature(call.name, call.arguments)) for call in message.calls)
     ids = state.used_ids.update({call.call_id: True for call in message.calls})
     truncated = turn.stop in _CUT and isinstance(message.content[-1], ToolCall)
-    return replace(state, slots=slots, used_ids=ids, truncated_last=truncated)
+    return state._replace(slots=slots, used_ids=ids, truncated_last=truncated)
 
 
 def _remembered(state: LoopState, message: AssistantMessage) -> LoopState:
     items = [state.paused, message] if state.paused else [message]
-    return replace(state, history=state.history.append(items), paused=None)
+    return state._replace(history=state.history.append(items), paused=None)
 
 
 def _clean(message: AssistantMessage) -> AssistantMessage:
