@@ -1,0 +1,134 @@
+"""The rules of Chat Completions, each on both its sides.
+
+A case is a rule, an illegal change of a legal request, and a legal change as near to it as can be. A change replaces
+top-level keys; the value GONE takes one out.
+"""
+
+from typing import Any
+
+import pytest
+
+from harness.wire.openai_chat.oracle import RULES
+
+GONE = object()
+Change = dict[str, Any]
+USER = {"role": "user", "content": "hi"}
+SCHEMA = {"type": "object", "properties": {}}
+OPEN_SCHEMA = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}
+CLOSED_SCHEMA = OPEN_SCHEMA | {"additionalProperties": False}
+LATE_SCHEMA = CLOSED_SCHEMA | {"required": []}
+
+
+def function(name: str = "f", **more: Any) -> dict[str, Any]:
+    return {"type": "function", "function": {"name": name, "parameters": SCHEMA} | more}
+
+
+def chat_call(call_id: str = "c1", name: str = "f") -> dict[str, Any]:
+    return {"id": call_id, "type": "function", "function": {"name": name, "arguments": "{}"}}
+
+
+def asks(*ids: str, name: str = "f") -> dict[str, Any]:
+    return {"role": "assistant", "content": None, "tool_calls": [chat_call(one, name) for one in ids]}
+
+
+def answers(call_id: str) -> dict[str, Any]:
+    return {"role": "tool", "tool_call_id": call_id, "content": "ok"}
+
+
+def chat_parts(role: str, *parts: dict[str, Any]) -> Change:
+    return {"messages": [{"role": role, "content": [{"type": "text", "text": "see"}, *parts]}]}
+
+
+def loop(*messages: dict[str, Any]) -> Change:
+    return {"messages": [USER, *messages]}
+
+
+def chat_format(schema: dict[str, Any]) -> Change:
+    return {"response_format": {"type": "json_schema", "json_schema": {"name": "r", "strict": True, "schema": schema}}}
+
+
+PICTURE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
+SOUND = {"type": "input_audio", "input_audio": {"data": "AAAA", "format": "wav"}}
+
+CASES: tuple[Any, ...] = (
+    ("known-arguments", {"top_k": 1}, {"top_p": 1}),
+    ("max-tokens-name", {"model": "gpt-5-mini", "max_tokens": 9}, {"model": "gpt-4o", "max_tokens": 9}),
+    ("no-stop", {"model": "o1-mini", "stop": ["x"]}, {"model": "gpt-4o", "stop": ["x"]}),
+    ("no-top-p", {"model": "gpt-5-nano", "top_p": 0.9}, {"model": "gpt-4o", "top_p": 0.9}),
+    ("temperature-at-most-2", {"temperature": 2.1}, {"temperature": 2}),
+    ("temperature-at-least-0", {"temperature": -0.1}, {"temperature": 0}),
+    ("tools-not-empty", {"tools": []}, {"tools": GONE}),
+    ("tool-choice-needs-tools", {"tools": GONE, "tool_choice": "none"}, {"tool_choice": "none"}),
+    ("parallel-needs-tools", {"tools": GONE, "parallel_tool_calls": False}, {"parallel_tool_calls": False}),
+    ("name-not-empty", {"tools": [function("")]}, {"tools": [function("a")]}),
+    ("name-pattern", {"tools": [function("a b")]}, {"tools": [function("a_b-9")]}),
+    ("name-pattern", loop(asks("c1", name="f?"), answers("c1")), loop(asks("c1", name="f"), answers("c1"))),
+    ("name-length", {"tools": [function("a" * 65)]}, {"tools": [function("a" * 64)]}),
+    (
+        "parameters-object",
+        {"tools": [function(parameters={"type": "string"})]},
+        {"tools": [function(parameters={"type": "object"})]},
+    ),
+    (
+        "strict-schema",
+        {"tools": [function(parameters=OPEN_SCHEMA, strict=True)]},
+        {"tools": [function(parameters=OPEN_SCHEMA, strict=False)]},
+    ),
+    (
+        "strict-schema",
+        {"tools": [function(parameters=LATE_SCHEMA, strict=True)]},
+        {"tools": [function(parameters=CLOSED_SCHEMA, strict=True)]},
+    ),
+    ("strict-format", chat_format(OPEN_SCHEMA), chat_format(CLOSED_SCHEMA)),
+    ("messages-not-empty", {"messages": []}, {"messages": [USER]}),
+    ("roles", loop({"role": "robot", "content": "x"}), loop({"role": "developer", "content": "x"})),
+    (
+        "platform-roles",
+        {"model": "o1-mini", "messages": [{"role": "developer", "content": "x"}]},
+        {"model": "o1-mini", "messages": [USER]},
+    ),
+    ("content-not-null", loop({"role": "user", "content": None}), loop({"role": "user", "content": ""})),
+    (
+        "content-not-null",
+        loop({"role": "assistant", "content": None}),
+        loop({"role": "assistant", "content": None, "refusal": "no"}),
+    ),
+    (
+        "calls-not-empty",
+        loop({"role": "assistant", "content": "x", "tool_calls": []}),
+        loop({"role": "assistant", "content": "x"}),
+    ),
+    ("images-from-user", chat_parts("system", PICTURE), chat_parts("user", PICTURE)),
+    (
+        "audio-model",
+        chat_parts("user", SOUND) | {"model": "gpt-5-mini"},
+        chat_parts("user", SOUND) | {"model": "gpt-4o-audio-preview"},
+    ),
+    (
+        "file-data-url",
+        chat_parts("user", {"type": "file", "file": {"filename": "a.pdf", "file_data": "https://example.org/a.pdf"}}),
+        chat_parts(
+            "user", {"type": "file", "file": {"filename": "a.pdf", "file_data": "data:application/pdf;base64,"}}
+        ),
+    ),
+    ("id-not-empty", loop(asks(""), answers("")), loop(asks("c"), answers("c"))),
+    ("id-length", loop(asks("c" * 41), answers("c" * 41)), loop(asks("c" * 40), answers("c" * 40))),
+    ("calls-answered", loop(asks("a", "b"), answers("a")), loop(asks("a", "b"), answers("a"), answers("b"))),
+    ("calls-answered", loop(asks("a"), USER, answers("a")), loop(asks("a"), answers("a"), USER)),
+    ("calls-answered", loop(asks("a")), loop(asks("a"), answers("a"))),
+    ("result-answers-a-call", loop(answers("a")), loop(asks("a"), answers("a"))),
+    ("result-of-this-batch", loop(asks("a"), answers("a"), answers("b")), loop(asks("a"), answers("a"))),
+    ("one-result-a-call", loop(asks("a"), answers("a"), answers("a")), loop(asks("a"), answers("a"))),
+)
+
+TRANSPORT = "openai-chat"
+BASE: Change = {"model": "sim-model", "messages": [USER], "tools": [function()]}
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case[0])
+def test_a_rule_rejects_its_illegal_request_and_accepts_the_nearest_legal_one(case: Any, bench: Any) -> None:
+    bench(TRANSPORT, BASE, GONE).shows(*case)
+
+
+def test_every_rule_has_a_case() -> None:
+    assert {f"wire.{TRANSPORT}.{case[0]}" for case in CASES} == {rule.id for rule in RULES}

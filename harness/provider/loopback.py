@@ -1,0 +1,149 @@
+"""The simulated provider on a socket of 127.0.0.1, for clients in other processes and for recorders of real traffic.
+
+Standard library only. Bodies are chunked, one HTTP chunk a script chunk. A reset is a real one (the connection closes
+with unsent data dropped); a refused connection cannot be shown once a client is connected and is a reset too.
+"""
+
+import socket
+import struct
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Event, Thread
+from types import TracebackType
+from typing import Self
+
+from harness.provider.replies import Answer
+from harness.provider.simulated import SimulatedProvider
+
+HOST = "127.0.0.1"
+_ABORT = struct.pack("ii", 1, 0)
+_SLICE = 0.2
+"""Seconds between two looks at whether a silent connection may end."""
+
+
+class LoopbackServer:
+    """Serve a provider while the context is open. `url` has no path."""
+
+    def __init__(self, provider: SimulatedProvider) -> None:
+        self._server = _Server(provider)
+        self._thread = Thread(target=self._server.serve_forever, args=(0.02,), daemon=True, name="simulated-provider")
+
+    @property
+    def url(self) -> str:
+        """Where it listens, for example `http://127.0.0.1:40123`."""
+        return f"http://{HOST}:{self._server.server_address[1]}"
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Stop listening, and end all connections."""
+        self._server.stopping.set()
+        self._server.shutdown()
+        self._server.end_connections()
+        self._server.server_close()
+        self._thread.join()
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def __init__(self, provider: SimulatedProvider) -> None:
+        super().__init__((HOST, 0), _Handler)
+        self.provider = provider
+        self.stopping = Event()
+        self.connections: set[socket.socket] = set()
+
+    def end_connections(self) -> None:
+        """Wake every thread that waits for its client."""
+        for connection in tuple(self.connections):
+            try:
+                connection.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                continue
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: _Server
+
+    def setup(self) -> None:
+        super().setup()
+        self.server.connections.add(self.connection)
+
+    def finish(self) -> None:
+        self.server.connections.discard(self.connection)
+        try:
+            super().finish()
+        except OSError:
+            self.close_connection = True
+
+    def handle(self) -> None:
+        try:
+            super().handle()
+        except OSError:
+            self.close_connection = True
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Say nothing: the trace holds every exchange."""
+
+    def do_GET(self) -> None:
+        self._serve()
+
+    def do_POST(self) -> None:
+        self._serve()
+
+    def _serve(self) -> None:
+        body = b"".join(self._body())
+        answer = self.server.provider.answer(self.command, self.path, dict(self.headers.items()), body)
+        if answer.status:
+            self._send(answer)
+        if answer.end in ("reset", "refused"):
+            self._abort()
+        elif answer.end in ("stall", "timeout"):
+            self._stay_silent()
+
+    def _body(self) -> Iterator[bytes]:
+        """The request's body, by length or in chunks."""
+        if self.headers.get("transfer-encoding", "").lower() != "chunked":
+            yield self.rfile.read(int(self.headers.get("content-length") or 0))
+            return
+        while size := int(self.rfile.readline().partition(b";")[0], 16):
+            yield self.rfile.read(size)
+            self.rfile.readline()
+        self.rfile.readline()
+
+    def _send(self, answer: Answer) -> None:
+        self.send_response(answer.status)
+        for name, value in answer.headers.items():
+            self.send_header(name, value)
+        self.send_header("transfer-encoding", "chunked")
+        self.end_headers()
+        for chunk in filter(None, answer.chunks):
+            self.wfile.write(b"%x\r\n%b\r\n" % (len(chunk), chunk))
+            self.wfile.flush()
+        if answer.end == "clean":
+            self.wfile.write(b"0\r\n\r\n")
+
+    def _abort(self) -> None:
+        """Close so that the client's next read fails."""
+        self.close_connection = True
+        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _ABORT)
+        self.connection.close()
+
+    def _stay_silent(self) -> None:
+        """Send nothing until the client hangs up or the server stops."""
+        self.close_connection = True
+        self.connection.settimeout(_SLICE)
+        while not self.server.stopping.is_set():
+            try:
+                if not self.connection.recv(1):
+                    return
+            except TimeoutError:
+                continue

@@ -1,0 +1,1 @@
+"""OpenAI Responses, judge's side."""

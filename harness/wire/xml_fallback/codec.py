@@ -1,0 +1,37 @@
+"""The XML fallback codec: Chat Completions bytes, tools in texts."""
+
+from harness.vocabulary.content import JsonObject
+from harness.vocabulary.trace import Violation
+from harness.vocabulary.turn import ModelTurn
+from harness.wire import openai_errors
+from harness.wire.codec import UNKNOWN, Circumstances, Decoded, UndecodableRequest
+from harness.wire.openai_chat.codec import ChatCodec
+from harness.wire.xml_fallback import encode
+from harness.wire.xml_fallback.decode import decode
+from harness.wire.xml_fallback.oracle import judge
+
+
+class XmlCodec(ChatCodec):
+    """POST /v1/chat/completions, without its tools."""
+
+    id = "xml-fallback"
+
+    def decode(self, body: bytes) -> Decoded:
+        """See Codec."""
+        return decode(body)
+
+    def judge(self, payload: JsonObject, circumstances: Circumstances = UNKNOWN) -> list[Violation]:
+        """See Codec. This wire has no circumstances."""
+        return judge(payload)
+
+    def misshapen(self, fault: UndecodableRequest) -> Violation:
+        """See Codec."""
+        return openai_errors.misshapen(self.id, fault)
+
+    def response(self, turn: ModelTurn, *, model: str, n: int, payload: JsonObject | None = None) -> bytes:
+        """See Codec."""
+        return encode.response(turn, model=model, n=n)
+
+    def stream(self, turn: ModelTurn, *, model: str, n: int, payload: JsonObject | None = None) -> list[bytes]:
+        """See Codec."""
+        return encode.stream(turn, model=model, n=n, payload=payload)
