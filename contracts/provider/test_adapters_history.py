@@ -186,9 +186,11 @@ def test_an_xml_history_reads_back_as_the_turn_it_was(parts: list[Any]) -> None:
     found: list[AssistantPart] = []
 
     def on_text(text: str) -> None:
-        if text:
-            before = found.pop().text if found and isinstance(found[-1], Text) else ""
-            found.append(Text(before + text))
+        last = found[-1] if found else None
+        if isinstance(last, Text):
+            found[-1] = Text(last.text + text)
+        elif text:
+            found.append(Text(text))
 
     reader = FrameReader(on_text, lambda name, raw: found.append(ToolCall(f"x{len(found)}", name, raw)))
     reader.feed(content)

@@ -1,4 +1,4 @@
-"""Nothing that an answer holds can break a parser: it gives a turn or a fault. What breaks the rules of the wire itself is
+"""Nothing that an answer holds can break a parser: it gives a turn or a fault. What breaks the wire's own rules is
 a protocol error."""
 
 import json
@@ -48,10 +48,10 @@ def text(kind: str, place: int, **more: Any) -> dict[str, Any]:
 
 
 FUNCTION = {"id": "a", "index": 0, "function": {"name": "f", "arguments": "{}"}}
-START = {"type": "message_start", "message": {"id": "r", "usage": {}}}
-STOP = [{"type": "message_delta", "delta": {"stop_reason": "end_turn"}}, {"type": "message_stop"}]
+START: dict[str, Any] = {"type": "message_start", "message": {"id": "r", "usage": {}}}
+STOP: list[dict[str, Any]] = [{"type": "message_delta", "delta": {"stop_reason": "end_turn"}}, {"type": "message_stop"}]
 USE = {"type": "tool_use", "id": "a", "name": "f", "input": {}}
-COMPLETED = {"type": "response.completed", "response": {"id": "r", "output": []}}
+COMPLETED: dict[str, Any] = {"type": "response.completed", "response": {"id": "r", "output": []}}
 CALL = {"type": "function_call", "call_id": "a", "name": "f", "arguments": ""}
 
 
@@ -199,6 +199,7 @@ def nodes(value: Any) -> list[tuple[Any, Any]]:
     return found
 
 
+DECLINED: dict[str, Any] = {"type": "message", "content": [{"type": "refusal", "refusal": "y"}]}
 SAMPLES: dict[str, list[dict[str, Any]]] = {
     "openai-chat": [delta({"content": "x", "refusal": "y"}), calling(FUNCTION), delta({}, "stop"), {"usage": {}}],
     "xml-fallback": [delta({"content": 'x<tool_call name="f">{}</tool_call>'}), delta({}, "stop"), {"usage": {}}],
@@ -207,10 +208,7 @@ SAMPLES: dict[str, list[dict[str, Any]]] = {
         text("delta", 0, delta="x"),
         item("added", 1, **CALL),
         item("done", 1, **CALL),
-        {
-            **COMPLETED,
-            "response": {"usage": {}, "output": [{"type": "message", "content": [{"type": "refusal"}]}, CALL]},
-        },
+        {**COMPLETED, "response": {"usage": {}, "output": [DECLINED, CALL]}},
     ],
 }
 ANSWERS: dict[str, dict[str, Any]] = {

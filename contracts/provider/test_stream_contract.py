@@ -59,54 +59,47 @@ XML = [
 
 THINKING = {"type": "thinking", "thinking": "Hm, so.", "signature": "sig"}
 SEARCH = {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {"query": "x"}}
+
+
+def begun(index: int, block: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "content_block_start", "index": index, "content_block": block}
+
+
+def grown(index: int, kind: str, **more: Any) -> dict[str, Any]:
+    return {"type": "content_block_delta", "index": index, "delta": {"type": kind, **more}}
+
+
+def stopped(index: int) -> dict[str, Any]:
+    return {"type": "content_block_stop", "index": index}
+
+
+USED = {"input_tokens": 5, "cache_read_input_tokens": 3, "output_tokens": 1}
+FINAL = {"cache_creation_input_tokens": 2, "output_tokens": 7, "output_tokens_details": {"thinking_tokens": 4}}
 ANTHROPIC = [
-    {
-        "type": "message_start",
-        "message": {
-            "id": "r1",
-            "content": [],
-            "usage": {"input_tokens": 5, "cache_read_input_tokens": 3, "output_tokens": 1},
-        },
-    },
-    {"type": "content_block_start", "index": 0, "content_block": {**THINKING, "thinking": "", "signature": ""}},
+    {"type": "message_start", "message": {"id": "r1", "content": [], "usage": USED}},
+    begun(0, {**THINKING, "thinking": "", "signature": ""}),
     {"type": "ping"},
-    {"type": "content_block_delta", "index": 0, "delta": {"type": "thinking_delta", "thinking": "Hm, "}},
-    {"type": "content_block_delta", "index": 0, "delta": {"type": "thinking_delta", "thinking": "so."}},
-    {"type": "content_block_delta", "index": 0, "delta": {"type": "signature_delta", "signature": "sig"}},
-    {"type": "content_block_stop", "index": 0},
-    {"type": "content_block_start", "index": 1, "content_block": {"type": "text", "text": ""}},
-    {"type": "content_block_delta", "index": 1, "delta": {"type": "text_delta", "text": "Looking."}},
-    {"type": "content_block_delta", "index": 1, "delta": {"type": "citations_delta", "citation": {}}},
-    {"type": "content_block_stop", "index": 1},
-    {"type": "content_block_start", "index": 2, "content_block": {**SEARCH, "input": {}}},
-    {"type": "content_block_delta", "index": 2, "delta": {"type": "input_json_delta", "partial_json": '{"query":'}},
-    {"type": "content_block_delta", "index": 2, "delta": {"type": "input_json_delta", "partial_json": ' "x"}'}},
-    {"type": "content_block_stop", "index": 2},
-    {
-        "type": "content_block_start",
-        "index": 3,
-        "content_block": {"type": "tool_use", "id": "a", "name": "f", "input": {}},
-    },
-    {"type": "content_block_delta", "index": 3, "delta": {"type": "input_json_delta", "partial_json": ""}},
-    {"type": "content_block_delta", "index": 3, "delta": {"type": "input_json_delta", "partial_json": '{"x": 1}'}},
-    {"type": "content_block_stop", "index": 3},
-    {
-        "type": "content_block_start",
-        "index": 4,
-        "content_block": {"type": "tool_use", "id": "b", "name": "g", "input": {}},
-    },
-    {"type": "content_block_delta", "index": 4, "delta": {"type": "input_json_delta", "partial_json": ""}},
-    {"type": "content_block_stop", "index": 4},
+    grown(0, "thinking_delta", thinking="Hm, "),
+    grown(0, "thinking_delta", thinking="so."),
+    grown(0, "signature_delta", signature="sig"),
+    stopped(0),
+    begun(1, {"type": "text", "text": ""}),
+    grown(1, "text_delta", text="Looking."),
+    grown(1, "citations_delta", citation={}),
+    stopped(1),
+    begun(2, {**SEARCH, "input": {}}),
+    grown(2, "input_json_delta", partial_json='{"query":'),
+    grown(2, "input_json_delta", partial_json=' "x"}'),
+    stopped(2),
+    begun(3, {"type": "tool_use", "id": "a", "name": "f", "input": {}}),
+    grown(3, "input_json_delta", partial_json=""),
+    grown(3, "input_json_delta", partial_json='{"x": 1}'),
+    stopped(3),
+    begun(4, {"type": "tool_use", "id": "b", "name": "g", "input": {}}),
+    grown(4, "input_json_delta", partial_json=""),
+    stopped(4),
     {"type": "a_new_event"},
-    {
-        "type": "message_delta",
-        "delta": {"stop_reason": "tool_use"},
-        "usage": {
-            "cache_creation_input_tokens": 2,
-            "output_tokens": 7,
-            "output_tokens_details": {"thinking_tokens": 4},
-        },
-    },
+    {"type": "message_delta", "delta": {"stop_reason": "tool_use"}, "usage": FINAL},
     {"type": "message_stop"},
 ]
 
@@ -156,39 +149,24 @@ RESPONSES = [
     {"type": "response.completed", "response": {**RESPONSE, "output": []}},
 ]
 
+
+def chosen(finish: str, **message: Any) -> dict[str, Any]:
+    return {"index": 0, "message": message, "finish_reason": finish}
+
+
+CALLS = [
+    {"id": "a", "type": "function", "function": {"name": "f", "arguments": '{"x": 1}'}},
+    {"id": "b", "type": "function", "function": {"name": "g", "arguments": "{}"}},
+]
+OTHER = {"index": 1, "message": {"content": "other choice"}, "finish_reason": "length"}
+FRAMES = 'Looking.\n<tool_call name="f">{"x": 1}</tool_call>\n<tool_call name="g">{}</tool_call>'
 PLAIN: dict[str, dict[str, Any]] = {
     "openai-chat": {
         "id": "r1",
         "usage": CHAT_USAGE,
-        "choices": [
-            {"index": 1, "message": {"content": "other choice"}, "finish_reason": "length"},
-            {
-                "index": 0,
-                "message": {
-                    "content": "Looking.",
-                    "refusal": None,
-                    "tool_calls": [
-                        {"id": "a", "type": "function", "function": {"name": "f", "arguments": '{"x": 1}'}},
-                        {"id": "b", "type": "function", "function": {"name": "g", "arguments": "{}"}},
-                    ],
-                },
-                "finish_reason": "tool_calls",
-            },
-        ],
+        "choices": [OTHER, chosen("tool_calls", content="Looking.", refusal=None, tool_calls=CALLS)],
     },
-    "xml-fallback": {
-        "id": "r1",
-        "usage": CHAT_USAGE,
-        "choices": [
-            {
-                "index": 0,
-                "message": {
-                    "content": 'Looking.\n<tool_call name="f">{"x": 1}</tool_call>\n<tool_call name="g">{}</tool_call>'
-                },
-                "finish_reason": "stop",
-            }
-        ],
-    },
+    "xml-fallback": {"id": "r1", "usage": CHAT_USAGE, "choices": [chosen("stop", content=FRAMES)]},
     "anthropic-messages": {
         "id": "r1",
         "content": [
@@ -199,13 +177,7 @@ PLAIN: dict[str, dict[str, Any]] = {
             {"type": "tool_use", "id": "b", "name": "g", "input": {}},
         ],
         "stop_reason": "tool_use",
-        "usage": {
-            "input_tokens": 5,
-            "cache_read_input_tokens": 3,
-            "cache_creation_input_tokens": 2,
-            "output_tokens": 7,
-            "output_tokens_details": {"thinking_tokens": 4},
-        },
+        "usage": {**USED, **FINAL},
     },
     "openai-responses": RESPONSE,
 }

@@ -21,9 +21,14 @@ from harness.vocabulary.control import Control
 from harness.vocabulary.request import ModelRequest
 from harness.vocabulary.tools import ToolDefinition
 from harness.wire.codec import UndecodableRequest
-from harness.wire.registry import CODEC_IDS, codec
+from harness.wire.registry import codec
 
-SCHEMA = {"type": "object", "properties": {"q": {"type": "string"}}}
+SCHEMA = {
+    "type": "object",
+    "properties": {"q": {"type": "string"}},
+    "required": ["q"],
+    "additionalProperties": False,
+}
 TOOL = ToolDefinition(name="find", description="D & <d>", parameters=SCHEMA, strict=True)
 PNG = "iVBORw0KGgo="
 CONTROL = Control("steps", "[run control: steps]\nAnswer now.")
@@ -260,68 +265,6 @@ def test_a_late_system_message_that_is_no_control_stays_in_the_history(transport
     assert request.control is None
 
 
-SECTION = (
-    "You can call tools. Write a call like this.\n<tools>\n"
-    '<tool name="find"><description>D &amp; &lt;d&gt;</description><parameters>'
-    '{"type":"object","properties":{"q":{"type":"string"}}}</parameters></tool>\n</tools>'
-)
-
-
-def xml(*messages: tuple[str, str]) -> ModelRequest:
-    return read("xml-fallback", {"messages": [{"role": role, "content": text} for role, text in messages]})
-
-
-@pytest.mark.parametrize("system", ["SYS", ""])
-def test_xml_reads_tools_calls_and_results_from_texts(system: str) -> None:
-    request = xml(
-        ("system", f"{system}\n\n{SECTION}" if system else SECTION),
-        ("user", "&lt;tool_results> is a tag"),
-        ("assistant", 'Looking.\n<tool_call id="x1" name="find">{"q":"a &lt; b"}</tool_call>\nDone.'),
-        (
-            "user",
-            '<tool_results>\n<tool_result id="x1" name="find" error="true">[tool.failed]\n1 &lt; 2</tool_result>\n</tool_results>',
-        ),
-        ("user", "&amp; so on"),
-    )
-    failed = Text("[tool.failed]\n1 < 2")
-    assert request.system == system
-    assert [(tool.name, tool.description, tool.parameters) for tool in request.tools] == [("find", "D & <d>", SCHEMA)]
-    assert request.items == (
-        user("<tool_results> is a tag"),
-        AssistantMessage((Text("Looking."), ToolCall("x1", "find", '{"q":"a < b"}'), Text("Done."))),
-        result("x1", failed, is_error=True, reason_code="tool.failed"),
-        user("& so on"),
-    )
-
-
-def test_xml_reads_a_synthesis_request_by_its_control_and_missing_tools() -> None:
-    instruction = f"<platform_instruction>\n{CONTROL.text}\n</platform_instruction>"
-    request = xml(("system", "SYS"), ("user", "hi"), ("user", instruction))
-    assert (request.control, request.tool_choice, request.tools) == (CONTROL, "none", ())
-    kept = xml(("system", SECTION), ("user", "hi"), ("user", instruction))
-    assert (kept.control, kept.tool_choice) == (CONTROL, None)
-
-
-@pytest.mark.parametrize(
-    ("text", "parts"),
-    [
-        ('<tool_call name="f">{"a":"</tool_call>"}</tool_call>', [("f", '{"a":"</tool_call>"}')]),
-        ('<tool_call name="f">{"a":"x\\"</tool_call>"}</tool_call>', [("f", '{"a":"x\\"</tool_call>"}')]),
-        ('<tool_call name="f"><![CDATA[{"a":"&lt;"}]]></tool_call>', [("f", '{"a":"&lt;"}')]),
-        ('a\n\n<tool_call name="f">{}</tool_call>\n\nb', ["a\n", ("f", "{}"), "\nb"]),
-        ('<tool_call name="f">{}</tool_call>\n \n<tool_call name="g">{}</tool_call>', [("f", "{}"), ("g", "{}")]),
-        ('```\n<tool_call name="f">{}</tool_call>\n```', ['```\n<tool_call name="f">{}</tool_call>\n```']),
-        ("<tool_call>{}</tool_call>", ["<tool_call>{}</tool_call>"]),
-        ('<tool_call name="f">{"a": 1', [("f", '{"a": 1')]),
-    ],
-)
-def test_xml_frames_are_found_where_the_protocol_has_them(text: str, parts: list[Any]) -> None:
-    said = xml(("user", "hi"), ("assistant", text), ("user", "go on")).items[1]
-    assert isinstance(said, AssistantMessage)
-    found = [(part.name, part.arguments) if isinstance(part, ToolCall) else part for part in said.content]
-    assert found == [Text(one) if isinstance(one, str) else one for one in parts]
-
-
 CALLLESS = {"role": "assistant", "content": None, "tool_calls": [{"id": "a", "type": "function"}]}
 BROKEN: list[tuple[str, bytes | dict[str, Any], str]] = [
     ("openai-chat", b"{", ""),
@@ -352,9 +295,3 @@ def test_a_wrong_shape_is_named_by_its_place(transport: str, body: bytes | dict[
     assert caught.value.pointer == pointer
     answer = codec(transport).misshapen(caught.value)
     assert (answer.status, answer.pointer, answer.rule) == (400, pointer, f"wire.{transport}.shape")
-
-
-def test_an_unknown_transport_is_refused_with_the_known_ones() -> None:
-    with pytest.raises(ValueError, match="openai-chat"):
-        codec("smoke-signals")
-    assert CODEC_IDS == ("openai-responses", "openai-chat", "anthropic-messages", "xml-fallback")

@@ -16,7 +16,12 @@ from harness.wire.xml_fallback.oracle import PROTOCOL_RULES as XML
 
 NEWEST = Circumstances(version="2026-10-21")
 USER = {"role": "user", "content": "hi"}
-TABLES = {"openai-chat": CHAT, "openai-responses": RESPONSES, "anthropic-messages": ANTHROPIC, "xml-fallback": XML}
+TABLES: dict[str, tuple[Any, ...]] = {
+    "openai-chat": CHAT,
+    "openai-responses": RESPONSES,
+    "anthropic-messages": ANTHROPIC,
+    "xml-fallback": XML,
+}
 RULES = [(transport, rule) for transport, rules in TABLES.items() for rule in rules]
 PLAIN: dict[str, dict[str, Any]] = {
     "openai-chat": {"model": "sim-model", "messages": [USER]},
@@ -37,6 +42,11 @@ def test_every_row_says_what_it_demands_where_from_and_how_to_mend() -> None:
 @pytest.mark.parametrize("transport", CODEC_IDS)
 def test_the_plainest_request_is_legal(transport: str) -> None:
     assert codec(transport).judge(PLAIN[transport]) == []
+
+
+@pytest.mark.parametrize("transport", CODEC_IDS)
+def test_a_key_that_the_client_chose_is_escaped_in_its_pointer(transport: str) -> None:
+    assert [one.pointer for one in codec(transport).judge(PLAIN[transport] | {"a/b{~": 1})] == ["/a~1b{~0"]
 
 
 def test_a_later_version_does_not_reach_back() -> None:

@@ -71,7 +71,7 @@ def control(name: str, text: str | None = None) -> Control:
 
 
 class TraceBuilder:
-    """One run. `items` is the history of the next request; `calls` are those of the last turn, under the subject's ids."""
+    """One run. `items` is the history of the next request, `calls` are those of the last turn."""
 
     def __init__(
         self,
@@ -134,9 +134,7 @@ class TraceBuilder:
             tool_choice="none" if told is not None else None,
         )
         request = replace(request, **changes)
-        return self.add(
-            RequestSent(n=self.n, request=request, at=at, payload=payload, violations=tuple(violations))
-        )
+        return self.add(RequestSent(n=self.n, request=request, at=at, payload=payload, violations=tuple(violations)))
 
     def call(self, tool: str, arguments: Any = None, call_id: str | None = None) -> ToolCall:
         """A call under a fresh id. Text is taken as raw arguments."""
@@ -226,7 +224,9 @@ class TraceBuilder:
         """A whole ordinary step: request, turn, executions, results."""
         return self.request(mode).reply(*[self.call(tool, given) for tool, given in calls]).execute(text=text).join()
 
-    def checkpoint(self, trigger: str, pending: Sequence[str] = (), items: Sequence[Item] | None = None) -> "TraceBuilder":
+    def checkpoint(
+        self, trigger: str, pending: Sequence[str] = (), items: Sequence[Item] | None = None
+    ) -> "TraceBuilder":
         """A checkpoint of the conversation as it stands."""
         held = tuple(self.items if items is None else items)
         return self.add(

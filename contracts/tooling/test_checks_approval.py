@@ -54,9 +54,8 @@ def test_running_before_the_decision_fails(run: Run, tool: Any) -> None:
 
 
 def test_running_without_approval_fails(run: Run, tool: Any) -> None:
-    trace = suspended(run, tool).intervene("resume").execute
-    trace = trace().join().answer()
-    assert "runs only when approved" in trace.failure(SUSPEND)
+    trace = suspended(run, tool).intervene("resume")
+    assert "runs only when approved" in trace.execute(trace.calls[0]).join().answer().failure(SUSPEND)
 
 
 def test_siblings_that_run_after_the_suspension_fail(run: Run, tool: Any) -> None:
@@ -103,7 +102,9 @@ def resumed(run: Run, tool: Any, *interventions: str, runs: int = 1) -> Any:
     return trace.join().answer()
 
 
-@pytest.mark.parametrize("twice", [("approve", "approve", "resume"), ("approve", "resume", "resume"), ("approve", "resume_twice")])
+@pytest.mark.parametrize(
+    "twice", [("approve", "approve", "resume"), ("approve", "resume", "resume"), ("approve", "resume_twice")]
+)
 def test_resolving_or_resuming_twice_runs_once(run: Run, tool: Any, twice: tuple[str, ...]) -> None:
     assert resumed(run, tool, *twice).verdict(ONCE) is VerdictName.PASS
     assert "it ran 2 times" in resumed(run, tool, *twice, runs=2).failure(ONCE)
@@ -114,15 +115,10 @@ def test_one_resume_is_no_occasion(run: Run, tool: Any) -> None:
 
 
 def test_a_run_again_after_a_crash_is_not_judged_here(run: Run, tool: Any) -> None:
-    trace = suspended(run, tool).intervene("approve", "c1").intervene("resume").start(pay := trace_call(), None)
-    trace.intervene("crash").intervene("resume").execute(pay).join().answer()
+    trace = suspended(run, tool).intervene("approve", "c1").intervene("resume")
+    pay = trace.calls[0]
+    trace.start(pay).intervene("crash").intervene("resume").execute(pay).join().answer()
     assert trace.verdict(ONCE) is VerdictName.UNTESTABLE
-
-
-def trace_call() -> Any:
-    from harness.vocabulary.content import ToolCall
-
-    return ToolCall("c1", "pay", '{"sum": 3}')
 
 
 # --- denied ---
@@ -144,7 +140,9 @@ def test_a_denial_asks_not_to_retry(run: Run, tool: Any) -> None:
 def test_the_third_identical_denial_ends_the_run(run: Run, tool: Any) -> None:
     assert denials(run, tool, 3).fail(*END).verdict(DENIED) is VerdictName.PASS
     assert "the run went on with request 4" in denials(run, tool, 3).answer().failure(DENIED)
-    assert "failed, repeated_denial" in denials(run, tool, 3).fail("internal_error", "LoopInvariantError").failure(DENIED)
+    assert "failed, repeated_denial" in denials(run, tool, 3).fail("internal_error", "LoopInvariantError").failure(
+        DENIED
+    )
 
 
 def test_ending_before_the_third_denial_fails(run: Run, tool: Any) -> None:
@@ -174,7 +172,9 @@ def test_denials_of_other_reasons_may_be_counted_apart(run: Run, tool: Any) -> N
         for reason in reasons:
             trace.request().reply(trace.call("pay"))
             pay = trace.calls[0]
-            trace.ask(pay).end(Status.SUSPENDED, waiting_for=(pay.call_id,)).intervene("deny", pay.call_id, reason=reason)
+            trace.ask(pay).end(Status.SUSPENDED, waiting_for=(pay.call_id,)).intervene(
+                "deny", pay.call_id, reason=reason
+            )
             trace.intervene("resume").error(pay, DENIAL).join()
         return trace
 

@@ -61,9 +61,15 @@ def test_three_identical_calls_are_no_occasion(run: Run) -> None:
 
 
 def test_the_setting_decides(run: Run) -> None:
-    assert repeat(run, 1, settings={"identical_call_threshold": 2}).answer(mode=REPEATED).verdict(SYNTHESIS) is VerdictName.PASS
+    assert (
+        repeat(run, 1, settings={"identical_call_threshold": 2}).answer(mode=REPEATED).verdict(SYNTHESIS)
+        is VerdictName.PASS
+    )
     assert repeat(run, 1, settings={"identical_call_threshold": 2}).answer().verdict(THRESHOLD) is VerdictName.FAIL
-    assert repeat(run, 4, settings={"identical_call_threshold": 6}).answer(mode=REPEATED).verdict(SYNTHESIS) is VerdictName.FAIL
+    assert (
+        repeat(run, 4, settings={"identical_call_threshold": 6}).answer(mode=REPEATED).verdict(SYNTHESIS)
+        is VerdictName.FAIL
+    )
 
 
 def test_interleaved_calls_hide_nothing(run: Run) -> None:
@@ -110,7 +116,9 @@ def test_a_batch_that_reaches_the_threshold_fails_the_run(run: Run) -> None:
 
 
 def test_a_dispatch_at_the_limit_fails(run: Run) -> None:
-    assert "nothing runs after a batch that reaches" in limit(run).execute().join().end(Status.FAILED, *LOOP).failure(LIMIT)
+    assert "nothing runs after a batch that reaches" in limit(run).execute().join().end(Status.FAILED, *LOOP).failure(
+        LIMIT
+    )
 
 
 def test_going_on_at_the_limit_fails(run: Run) -> None:
@@ -144,7 +152,9 @@ def test_an_unused_retry_budget_is_subtracted(run: Run, tool: Any) -> None:
     tools = [tool("fetch", retry_budget=3)]
     trace = run(tools=tools, limits={"max_tool_calls": 9}).request()
     trace.reply(*[trace.call("fetch", {"u": 1}) for _ in range(6)])
-    assert trace.execute(text="down", outcome=OutcomeClass.ERROR).join().answer().verdict(LIMIT) is VerdictName.UNTESTABLE
+    assert (
+        trace.execute(text="down", outcome=OutcomeClass.ERROR).join().answer().verdict(LIMIT) is VerdictName.UNTESTABLE
+    )
 
 
 # --- violation-any-arguments, overlap ---
@@ -173,7 +183,9 @@ def overlapping(run: Run, mode: str) -> Any:
 
 def test_the_budget_names_an_overlap(run: Run) -> None:
     assert overlapping(run, "steps").reply(say="Done.").end().verdict(OVERLAP) is VerdictName.PASS
-    assert "control steps: the budget's wins; actual control repeated" in overlapping(run, REPEATED).reply(say="D").end().failure(OVERLAP)
+    assert "control steps: the budget's wins; actual control repeated" in overlapping(run, REPEATED).reply(
+        say="D"
+    ).end().failure(OVERLAP)
 
 
 def test_an_overlapping_violation_is_the_budgets(run: Run) -> None:
@@ -288,7 +300,9 @@ def test_a_retry_without_control_fails(run: Run) -> None:
 def test_a_second_instruction_in_the_history_fails(run: Run, instruction: Any, platform: Any) -> None:
     trace = repeat(run).request(REPEATED).fault()
     twice = [*trace.items, platform(instruction(REPEATED).text)]
-    assert "exactly one control instruction; actual 2" in trace.request(REPEATED, items=twice).reply(say="D").end().failure(RETRY)
+    assert "exactly one control instruction; actual 2" in trace.request(REPEATED, items=twice).reply(
+        say="D"
+    ).end().failure(RETRY)
 
 
 def test_a_second_instruction_in_the_text_fails(run: Run, instruction: Any) -> None:
@@ -370,7 +384,9 @@ def test_changed_evidence_restarts_the_counter(run: Run) -> None:
 
 
 def test_synthesis_in_spite_of_changed_evidence_fails(run: Run) -> None:
-    assert "no signature stands one below" in pages(run, CHANGED).answer(mode=REPEATED, counters={"resets": 1}).failure(RESET)
+    assert "no signature stands one below" in pages(run, CHANGED).answer(mode=REPEATED, counters={"resets": 1}).failure(
+        RESET
+    )
 
 
 def test_the_counter_restarts_at_one(run: Run) -> None:
@@ -380,7 +396,9 @@ def test_the_counter_restarts_at_one(run: Run) -> None:
 
 
 def test_resets_that_did_not_happen_fail(run: Run) -> None:
-    assert "0 evidence resets; actual the outcome counts 1" in pages(run, ["one", "one"]).answer(counters={"resets": 1}).failure(RESET)
+    assert "0 evidence resets; actual the outcome counts 1" in pages(run, ["one", "one"]).answer(
+        counters={"resets": 1}
+    ).failure(RESET)
     assert "1 evidence resets; actual the outcome counts 0" in pages(run, CHANGED).answer().failure(RESET)
 
 
@@ -404,13 +422,20 @@ def test_a_tool_with_effects_may_declare_itself_an_observation(run: Run, tool: A
 def test_volatile_parts_of_an_outcome_are_no_evidence(run: Run, tool: Any) -> None:
     trace = run(tools=[tool("fetch", volatile_outcome=("/at",))])
     for place in range(4):
-        trace.request().reply(trace.call("fetch", {"u": 1})).execute(text=f"at {place}", data={"at": place, "v": 1}).join()
+        trace.request().reply(trace.call("fetch", {"u": 1})).execute(
+            text=f"at {place}", data={"at": place, "v": 1}
+        ).join()
     assert trace.answer().verdict(SYNTHESIS) is VerdictName.FAIL
 
 
 def test_an_outcome_behind_an_error_is_not_judged(run: Run) -> None:
     trace = run()
-    for text, outcome in [("one", OutcomeClass.OK), ("down", OutcomeClass.ERROR), ("one", OutcomeClass.OK), ("one", OutcomeClass.OK)]:
+    for text, outcome in [
+        ("one", OutcomeClass.OK),
+        ("down", OutcomeClass.ERROR),
+        ("one", OutcomeClass.OK),
+        ("one", OutcomeClass.OK),
+    ]:
         trace.request().reply(trace.call("fetch", {"u": 1})).execute(text=text, outcome=outcome).join()
     closing = read(trace.answer().trace).closing
     assert closing.resets == Span(0, 1)
@@ -448,7 +473,9 @@ def test_repeated_errors_of_varied_calls_may_end_in_synthesis(run: Run) -> None:
     def varied(mode: str | None) -> Any:
         trace = run()
         for place in range(4):
-            trace.request().reply(trace.call("fetch", {"u": place})).execute(text="down", outcome=OutcomeClass.ERROR).join()
+            trace.request().reply(trace.call("fetch", {"u": place})).execute(
+                text="down", outcome=OutcomeClass.ERROR
+            ).join()
         return trace.answer(mode=mode)
 
     assert varied(REPEATED).verdict(SYNTHESIS) is VerdictName.UNTESTABLE

@@ -106,7 +106,9 @@ def test_a_refusal_is_an_error_result_that_asks_for_an_answer(run: Run) -> None:
 def test_a_refused_call_without_a_result_fails(run: Run) -> None:
     trace, calls = batch(run)
     trace.execute(*calls[:2]).join().answer(mode="tool_calls")
-    assert "call 3 (fetch, c3) has an error result tool.budget_exhausted; actual it has no result" in trace.failure(REFUSAL)
+    assert "call 3 (fetch, c3) has an error result tool.budget_exhausted; actual it has no result" in trace.failure(
+        REFUSAL
+    )
 
 
 @pytest.mark.parametrize(
@@ -150,10 +152,13 @@ def test_a_wrong_refused_counter_fails(run: Run) -> None:
 def refused_late(run: Run, moment: str) -> Any:
     trace, calls = batch(run)
     trace.refuse(calls[2])
-    before, after = trace.items + [trace.turn.message, trace.results["c3"]], trace.items + [trace.turn.message]
+    before, after = [*trace.items, trace.turn.message, trace.results["c3"]], [*trace.items, trace.turn.message]
     if moment != "none":
-        trace.checkpoint("tool_pending", pending=["c1", "c2"] if moment != "pending" else ["c1", "c2", "c3"],
-                         items=after if moment == "late" else before)
+        trace.checkpoint(
+            "tool_pending",
+            pending=["c1", "c2"] if moment != "pending" else ["c1", "c2", "c3"],
+            items=after if moment == "late" else before,
+        )
     return trace.execute(*calls[:2]).join().answer(mode="tool_calls")
 
 
@@ -296,13 +301,17 @@ def violated(run: Run, mode: str = "tool_calls") -> Any:
 
 
 def test_a_call_in_budget_synthesis_fails_the_run(run: Run) -> None:
-    trace = violated(run).fail("budget_exceeded", "SynthesisReserveViolation", details={"synthesis_reserve": "tool_calls"})
+    trace = violated(run).fail(
+        "budget_exceeded", "SynthesisReserveViolation", details={"synthesis_reserve": "tool_calls"}
+    )
     assert trace.verdict(VIOLATION) is VerdictName.PASS
 
 
 def test_a_dispatch_in_budget_synthesis_fails(run: Run) -> None:
     trace = violated(run).execute().join()
-    trace.end(Status.FAILED, "budget_exceeded", "SynthesisReserveViolation", details={"synthesis_reserve": "tool_calls"})
+    trace.end(
+        Status.FAILED, "budget_exceeded", "SynthesisReserveViolation", details={"synthesis_reserve": "tool_calls"}
+    )
     assert "fetch was started (c2)" in trace.failure(VIOLATION)
 
 
@@ -366,7 +375,9 @@ def test_the_usage_of_failed_attempts_counts(run: Run) -> None:
 
 def test_usage_is_the_sum_of_final_figures(run: Run) -> None:
     assert spent(run, Usage(input_tokens=20, output_tokens=4)).verdict(USAGE) is VerdictName.PASS
-    assert "output_tokens: 4; actual the outcome says 6" in spent(run, Usage(input_tokens=20, output_tokens=6)).failure(USAGE)
+    assert "output_tokens: 4; actual the outcome says 6" in spent(run, Usage(input_tokens=20, output_tokens=6)).failure(
+        USAGE
+    )
 
 
 def test_what_nobody_reported_is_none(run: Run) -> None:

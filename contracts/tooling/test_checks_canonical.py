@@ -45,10 +45,14 @@ def test_the_tool_is_part_of_the_signature() -> None:
 
 
 def test_keys_are_sorted_by_code_point() -> None:
-    assert canonical(decode('{"\\ue000":1,"\\ud83d\\ude00":2,"Z":3,"a":4}')) == '{"Z":3,"a":4,"\ue000":1,"\U0001f600":2}'
+    assert (
+        canonical(decode('{"\\ue000":1,"\\ud83d\\ude00":2,"Z":3,"a":4}')) == '{"Z":3,"a":4,"\ue000":1,"\U0001f600":2}'
+    )
 
 
-@pytest.mark.parametrize("text", ['{"a":1,"a":2}', '{"\\u00e9":1,"e\\u0301":2}', "NaN", "Infinity", "-Infinity", "{", "[" * 100_000])
+@pytest.mark.parametrize(
+    "text", ['{"a":1,"a":2}', '{"\\u00e9":1,"e\\u0301":2}', "NaN", "Infinity", "-Infinity", "{", "[" * 100_000]
+)
 def test_what_is_not_one_value_does_not_decode(text: str) -> None:
     with pytest.raises(Undecodable):
         decode(text)

@@ -92,6 +92,16 @@ def test_what_the_judge_of_the_wire_found_fails_with_its_pointer(run: Callable[.
     assert "answer it" in found.expected
 
 
+def test_a_request_that_could_not_be_read_fails_as_that_alone(run: Callable[..., Any]) -> None:
+    broken = Violation(rule="shape", pointer="/messages", message="not a list")
+    trace = run(transport="openai-chat").step(("fetch", {})).request(items=(), tools=(), system="", violations=[broken])
+    trace.fault(FaultKind.PERMANENT, status=400).fail("model_permanent_error", "ModelPermanentError")
+    broken_rules = {
+        found.check for found in judge(trace.trace, proves=[], requirements=KNOWN) if found.verdict == "fail"
+    }
+    assert broken_rules == {"wire.legal"}
+
+
 def test_a_legal_wire_passes(run: Callable[..., Any]) -> None:
     assert run(transport="openai-chat").answer().verdict("wire.legal") is VerdictName.PASS
     assert run().answer().verdict("wire.legal") is VerdictName.NOT_APPLICABLE

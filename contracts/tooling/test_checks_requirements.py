@@ -9,13 +9,19 @@ from harness.checks.requirements import RequirementError, load_requirements, unp
 from harness.data_root import data_root
 from harness.vocabulary.verdict import Requirement
 
-GOOD = {"id": '"loop.budget.cost"', "level": '"MUST"', "statement": '"S."', "source": '"API"', "check": '"loop.budget.cost"'}
+GOOD = {
+    "id": '"loop.budget.cost"',
+    "level": '"MUST"',
+    "statement": '"S."',
+    "source": '"API"',
+    "check": '"loop.budget.cost"',
+}
 
 
-def write(folder: Path, name: str = "budget.toml", **changes: str | None) -> Path:
+def write(folder: Path, **changes: str | None) -> Path:
     rows = {key: value for key, value in {**GOOD, **changes}.items() if value is not None}
     text = "[[requirement]]\n" + "".join(f"{key} = {value}\n" for key, value in rows.items())
-    (folder / name).write_text(text, encoding="utf-8")
+    (folder / "budget.toml").write_text(text, encoding="utf-8")
     return folder
 
 
@@ -29,8 +35,13 @@ def test_a_requirement_is_read_with_its_defaults(tmp_path: Path) -> None:
     known = load_requirements(write(tmp_path, requires='["usage"]', boundary="true"))
     assert known == {
         "loop.budget.cost": Requirement(
-            id="loop.budget.cost", level="MUST", statement="S.", source="API", check="loop.budget.cost",
-            requires=frozenset({"usage"}), boundary=True,
+            id="loop.budget.cost",
+            level="MUST",
+            statement="S.",
+            source="API",
+            check="loop.budget.cost",
+            requires=frozenset({"usage"}),
+            boundary=True,
         )
     }
 

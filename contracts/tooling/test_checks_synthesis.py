@@ -45,9 +45,15 @@ WORDS = "Answer from the evidence, name the gaps, never claim that work is compl
         (WORDS, "begins with the line [run control: tool_calls]"),
         ("[run control: steps]\n" + WORDS, "begins with the line [run control: tool_calls]"),
         ("[run control: tool_calls]", "tells the model to answer"),
-        ("[run control: tool_calls]\nAnswer from the evidence; say what is complete; call no tools.", "to name the gaps"),
+        (
+            "[run control: tool_calls]\nAnswer from the evidence; say what is complete; call no tools.",
+            "to name the gaps",
+        ),
         ("[run control: tool_calls]\nAnswer from the evidence, name gaps, call no tools.", "unfinished work"),
-        ("[run control: tool_calls]\nAnswer from the evidence, name gaps, claim nothing complete.", "not to call tools"),
+        (
+            "[run control: tool_calls]\nAnswer from the evidence, name gaps, claim nothing complete.",
+            "not to call tools",
+        ),
     ],
 )
 def test_an_instruction_that_lacks_a_point_fails(run: Run, instruction: Any, text: str, says: str) -> None:
@@ -116,7 +122,12 @@ def test_none_in_synthesis_and_nothing_before(run: Run) -> None:
 def test_a_missing_tool_choice_fails(run: Run) -> None:
     trace = spent(run, transport="anthropic-messages").request("tool_calls", tool_choice=None).reply(say="D").end()
     found = trace.findings(CHOICE)[0]
-    assert (found.verdict, found.request, found.pointer, found.actual) == (VerdictName.FAIL, 2, "/tool_choice", "it is left out")
+    assert (found.verdict, found.request, found.pointer, found.actual) == (
+        VerdictName.FAIL,
+        2,
+        "/tool_choice",
+        "it is left out",
+    )
 
 
 def test_a_tool_choice_outside_synthesis_fails(run: Run) -> None:
@@ -182,7 +193,9 @@ def test_the_xml_fallback_leaves_its_tools_out(run: Run) -> None:
 
 def test_tools_in_xml_synthesis_fail(run: Run) -> None:
     assert "2 tools are told" in spent(run, transport="xml-fallback").answer(mode="tool_calls").failure(XML)
-    trace = spent(run, transport="xml-fallback").request("tool_calls", tools=(), system="Be exact.\n\n<tools>\n</tools>")
+    trace = spent(run, transport="xml-fallback").request(
+        "tool_calls", tools=(), system="Be exact.\n\n<tools>\n</tools>"
+    )
     assert "no tool section in synthesis" in trace.reply(say="D").end().failure(XML)
 
 
@@ -206,7 +219,10 @@ def test_a_rejected_call_is_the_same_violation(run: Run) -> None:
         verdict: VerdictName = trace.fail(reason, error_class, details=details).verdict(REJECTS)
         return verdict
 
-    assert rejected("tool_calls", "budget_exceeded", "SynthesisReserveViolation", synthesis_reserve="tool_calls") is VerdictName.PASS
+    assert (
+        rejected("tool_calls", "budget_exceeded", "SynthesisReserveViolation", synthesis_reserve="tool_calls")
+        is VerdictName.PASS
+    )
     assert rejected(REPEATED, "tool_loop_detected", "ToolLoopDetected") is VerdictName.PASS
     assert rejected("tool_calls", "model_permanent_error", "ModelPermanentError") is VerdictName.WARN
 

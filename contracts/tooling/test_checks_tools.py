@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from harness.checks.canonical import decode
-from harness.checks.schema import keeps
-from harness.vocabulary.content import AssistantMessage, Text, ToolCall
+from harness.checks.schema import rule_of
+from harness.vocabulary.content import AssistantMessage
 from harness.vocabulary.outcome import Status
 from harness.vocabulary.tools import OutcomeClass
 from harness.vocabulary.turn import StopReason
@@ -21,7 +21,12 @@ UNKNOWN = "loop.tools.unknown"
 DATA = "loop.tools.external-text-is-data"
 EVENTS = "loop.events.no-arguments"
 ORDER = "loop.turn.order"
-SCHEMA = {"type": "object", "properties": {"url": {"type": "string"}}, "required": ["url"], "additionalProperties": False}
+SCHEMA = {
+    "type": "object",
+    "properties": {"url": {"type": "string"}},
+    "required": ["url"],
+    "additionalProperties": False,
+}
 
 
 def pair(run: Run, **more: Any) -> Any:
@@ -162,7 +167,7 @@ def test_how_arguments_were_written_is_not_judged_where_the_wire_rewrites_them(r
     ],
 )
 def test_a_schema_is_judged_as_far_as_it_is_beyond_dispute(schema: Any, raw: str, valid: bool | None) -> None:
-    assert keeps(schema, decode(raw)) is valid
+    assert rule_of(schema)(decode(raw)) is valid
 
 
 # --- unknown ---
@@ -202,7 +207,9 @@ def test_siblings_of_an_unknown_tool_that_do_not_run_fail(run: Run) -> None:
 # --- external-text-is-data ---
 
 
-def said(run: Run, text: str, result: str | None, outcome: OutcomeClass = OutcomeClass.ERROR, is_error: bool = True) -> Any:
+def said(
+    run: Run, text: str, result: str | None, outcome: OutcomeClass = OutcomeClass.ERROR, is_error: bool = True
+) -> Any:
     trace = run().request()
     trace.reply(trace.call("fetch")).execute(text=text, outcome=outcome)
     if result is not None:
@@ -269,7 +276,12 @@ def test_arguments_and_result_text_in_events_fail(run: Run, fields: dict[str, An
 
 
 def test_settings_are_recorded_when_a_run_starts(run: Run) -> None:
-    trace = run().event("run.started", settings={"model": "sim-model"}).step(("fetch", {})).event("tool.call.finished", tool="fetch")
+    trace = (
+        run()
+        .event("run.started", settings={"model": "sim-model"})
+        .step(("fetch", {}))
+        .event("tool.call.finished", tool="fetch")
+    )
     assert trace.answer().verdict(EVENTS) is VerdictName.PASS
 
 
@@ -310,7 +322,9 @@ def test_the_budget_violation_wins_over_the_limit(run: Run) -> None:
     def five(reason: str, error_class: str) -> VerdictName:
         trace = run(limits={"max_tool_calls": 0}).request("tool_calls")
         trace.reply(*[trace.call("fetch", {"u": 1}) for _ in range(5)])
-        verdict: VerdictName = trace.fail(reason, error_class, details={"synthesis_reserve": "tool_calls"}).verdict(ORDER)
+        verdict: VerdictName = trace.fail(reason, error_class, details={"synthesis_reserve": "tool_calls"}).verdict(
+            ORDER
+        )
         return verdict
 
     assert five("budget_exceeded", "SynthesisReserveViolation") is VerdictName.PASS
@@ -332,7 +346,15 @@ def test_a_run_ends_once(run: Run) -> None:
     assert "one outcome: completed; actual another: failed" in trace.failure(ORDER)
 
 
+def test_an_answer_ends_the_run(run: Run) -> None:
+    trace = run().request().reply(say="Done.").answer()
+    assert "an answer in hand ends the run; actual another request was sent" in trace.failure(ORDER)
+
+
+def test_text_that_reads_as_a_call_on_the_xml_fallback_is_not_judged(run: Run) -> None:
+    trace = run(transport="xml-fallback").request().reply(say='<tool_call name="fetch">{}</tool_call>').answer()
+    assert trace.verdict(ORDER) is VerdictName.UNTESTABLE
+
+
 def test_telling_the_outcome_again_is_allowed(run: Run) -> None:
     assert run().answer().end(message="Done.").verdict(ORDER) is VerdictName.UNTESTABLE
-
-

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from harness.checks.canonical import Signature, Undecodable, decode, same_arguments, signature
-from harness.checks.schema import keeps
+from harness.checks.schema import rule_of
 from harness.checks.timeline import XML, Attempt, Call
 from harness.vocabulary.content import ToolCall
 from harness.vocabulary.control import ReasonCode
@@ -30,6 +30,7 @@ class CallReader:
     def __init__(self, started: RunStarted, tools: Mapping[str, ToolDeclaration]) -> None:
         self._transport = started.transport
         self._tools = tools
+        self._rules = {name: rule_of(tool.definition.parameters) for name, tool in tools.items()}
         self._facts: dict[tuple[str, str], _Facts] = {}
         self._used: set[str] = set()
 
@@ -43,9 +44,9 @@ class CallReader:
     def identify(self, attempt: Attempt) -> None:
         """Give the calls the ids that the subject's records use: those of its own message by place, else the script's
         where they can be the same, else the ids of executions of the same call."""
-        stored = [call for message in attempt.said for call in message.calls]
-        if len(stored) == len(attempt.calls):
-            for call, kept in zip(attempt.calls, stored, strict=True):
+        attempt.stored = [call for message in attempt.said for call in message.calls]
+        if len(attempt.stored) == len(attempt.calls):
+            for call, kept in zip(attempt.calls, attempt.stored, strict=True):
                 call.call_id, call.stored = kept.call_id, kept.arguments
         else:
             self._guess(attempt)
@@ -99,4 +100,4 @@ class CallReader:
             return None if self._transport in _REPARSED else False
         if not isinstance(value, dict):
             return None if self._transport in _REPARSED else False
-        return keeps(declared.definition.parameters, value) if declared is not None else None
+        return self._rules[declared.name](value) if declared is not None else None

@@ -78,7 +78,7 @@ def without(value: JsonValue, pointers: Sequence[str]) -> JsonValue:
     return _pruned(value, [_tokens(pointer) for pointer in pointers]) if pointers else value
 
 
-@lru_cache(maxsize=65_536)
+@lru_cache(maxsize=4_096)
 def signature(tool: str, arguments: str, volatile: tuple[str, ...] = ()) -> Signature:
     """What makes two calls identical: the tool, and its arguments without their volatile parts."""
     try:
@@ -97,7 +97,7 @@ def telling(text: str) -> bool:
     return len(text) >= _TELLING and not text.isalpha()
 
 
-@lru_cache(maxsize=65_536)
+@lru_cache(maxsize=4_096)
 def telling_strings(arguments: str) -> tuple[str, ...]:
     """The strings inside an argument text that can be told from ordinary words (the text itself if undecodable)."""
     try:

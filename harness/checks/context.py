@@ -12,7 +12,7 @@ from harness.checks.finding import KEPT, Failure, Look, item
 from harness.checks.history import item_text, only_reasoning_dropped, spoken
 from harness.checks.standing import Sure
 from harness.checks.timeline import Attempt, Call, Kind, Timeline
-from harness.vocabulary.content import Item, Text, ToolResult
+from harness.vocabulary.content import Item, Refusal, Text, ToolResult
 from harness.vocabulary.request import ModelRequest
 from harness.vocabulary.turn import FaultKind, ModelFault, ModelTurn
 
@@ -89,7 +89,7 @@ def rewritten(timeline: Timeline, attempt: Attempt) -> Iterator[Failure]:
 def misgrown(timeline: Timeline, attempt: Attempt) -> Iterator[Failure]:
     """New items that are not the turn before and its results."""
     before = attempt.previous
-    if before is None:
+    if before is None or not attempt.legible:
         return
     base = len(attempt.request.items) - len(attempt.change.grown)
     if before.kind is not Kind.TURN:
@@ -116,14 +116,15 @@ def misgrown(timeline: Timeline, attempt: Attempt) -> Iterator[Failure]:
 
 
 def _misquoted(timeline: Timeline, turn: Attempt) -> str:
-    said = [part for message in turn.said for part in message.content]
-    stored = [call for message in turn.said for call in message.calls]
+    if len(turn.said) == 1 and isinstance(turn.reply, ModelTurn) and turn.said[0] is turn.reply.message:
+        return ""
+    stored = turn.stored
     if len(stored) != len(turn.calls):
         return f"{len(stored)} of its {len(turn.calls)} calls stand there"
     for call, kept in zip(turn.calls, stored, strict=True):
         if kept.name != call.name or not _same_call(call, kept.arguments):
             return f"{call.label} stands there as {kept.name} {kept.arguments[:60]!r}"
-    expected, found = _said(timeline, turn), spoken(said)
+    expected, found = _said(timeline, turn), spoken([part for message in turn.said for part in message.content])
     if expected == found or _plain(timeline, expected) == _plain(timeline, found):
         return ""
     return f"its text stands there as {found[:60]!r}"
@@ -226,10 +227,8 @@ def well_formed_text(timeline: Timeline) -> Look:
     if has_surrogate(timeline.started.user) or has_surrogate(timeline.started.system):
         yield KEPT
     for attempt in timeline.attempts:
-        items = attempt.request.items
-        for place in range(len(items) - len(attempt.change.grown), len(items)):
-            if has_surrogate(item_text(items[place])):
-                yield Failure("U+FFFD for a lone surrogate", "the surrogate itself", attempt.n, item(place))
+        for place in attempt.ragged:
+            yield Failure("U+FFFD for a lone surrogate", "the surrogate itself", attempt.n, item(place))
         if attempt.previous is None and has_surrogate(attempt.request.system):
             yield Failure("U+FFFD for a lone surrogate", "the surrogate itself", attempt.n, "/system")
         if any(has_surrogate(text) for text in _sources(attempt)):
@@ -241,6 +240,7 @@ def well_formed_text(timeline: Timeline) -> Look:
 
 def _sources(attempt: Attempt) -> Iterator[str]:
     if isinstance(attempt.reply, ModelTurn):
-        yield item_text(attempt.reply.message)
+        yield from [part.text for part in attempt.reply.message.content if isinstance(part, (Text, Refusal))]
+        yield from [call.arguments for call in attempt.calls]
     for _, ended in attempt.ends:
         yield from [part.text for part in ended.outcome.content if isinstance(part, Text)]

@@ -12,9 +12,8 @@ from harness.checks.context import is_pointer
 from harness.checks.endings import describe
 from harness.checks.finding import KEPT, Failure, Look, item
 from harness.checks.sizes import byte_length, weight
-from harness.checks.timeline import Attempt, Kind, Timeline
-from harness.checks.views import whole_text
-from harness.vocabulary.content import Item, Text, ToolResult
+from harness.checks.timeline import Attempt, Call, Kind, Timeline
+from harness.vocabulary.content import Text, ToolResult
 from harness.vocabulary.control import ReasonCode
 from harness.vocabulary.outcome import Reason, RunOutcome, Status
 from harness.vocabulary.turn import FaultKind, ModelFault
@@ -26,6 +25,16 @@ _HEX = re.compile(r"\b[0-9a-f]{8,64}\b")
 
 def elide_oldest(timeline: Timeline) -> Look:
     """loop.context.elide-oldest: when the budget is passed the oldest seen results become pointers, for good."""
+    for attempt in timeline.turns:
+        for call in attempt.calls:
+            if attempt.following is not None and _never_seen(call):
+                wanted = f"the result of {call.label} is whole when the model first sees it"
+                yield Failure(wanted, "it is a pointer", attempt.following.n)
+    if timeline.shortens:
+        yield from _elisions(timeline)
+
+
+def _elisions(timeline: Timeline) -> Look:
     pointers: set[int] = set()
     results = WholeResults()
     for attempt in timeline.attempts:
@@ -33,10 +42,6 @@ def elide_oldest(timeline: Timeline) -> Look:
         yield from _changes(timeline, attempt, fresh, pointers)
         yield from results.skipped(attempt, fresh)
         pointers.update(fresh)
-        base = len(attempt.request.items) - len(attempt.change.grown)
-        for place, one in enumerate(attempt.change.grown, start=base):
-            if _never_seen(timeline, one):
-                yield Failure("a result is whole when the model first sees it", "a pointer", attempt.n, item(place))
         results.add(attempt)
         yield from _left_whole(timeline, attempt, results)
 
@@ -88,7 +93,7 @@ def _changes(timeline: Timeline, attempt: Attempt, fresh: list[int], pointers: s
     new = [place for place in fresh if place not in pointers]
     budget = timeline.settings.context_budget_tokens
     told = attempt.previous is not None and _told_too_long(attempt.previous)
-    if new and not told and _would_be(attempt, new) <= budget * 4:
+    if new and not told and _would_be(attempt, new) <= timeline.room:
         wanted = f"no elision: the request is within {budget} tokens"
         yield Failure(wanted, f"{len(new)} results became pointers", attempt.n, item(new[0]))
     for place in new:
@@ -140,23 +145,21 @@ def _describes(said: str, text: str) -> bool:
 def _ran(timeline: Timeline, call_id: str) -> list[str]:
     """Texts that the conversation may hold of the whole outcome of a call."""
     call = timeline.calls.get(call_id)
-    text = whole_text(call) if call is not None else None
+    text = call.text if call is not None else None
     return [] if text is None else [text, *[f"[{code}]\n{text}" for code in (ReasonCode.FAILED, ReasonCode.TIMED_OUT)]]
 
 
-def _never_seen(timeline: Timeline, one: Item) -> bool:
-    """Whether a new item is the pointer of a result that no request has shown."""
-    if not isinstance(one, ToolResult):
+def _never_seen(call: Call) -> bool:
+    """Whether the first that a request shows of a result is its pointer."""
+    if call.result is None or call.text is None or call.result.text == call.text:
         return False
-    call = timeline.calls.get(one.call_id)
-    text = whole_text(call) if call is not None else None
-    return text is not None and "elided" not in text.lower() and is_pointer(one, one)
+    return "elided" not in call.text.lower() and is_pointer(call.result, call.result)
 
 
 def _left_whole(timeline: Timeline, attempt: Attempt, results: WholeResults) -> Iterator[Failure]:
     budget = timeline.settings.context_budget_tokens
     oldest = next(iter(results.places), None)
-    if oldest is None or attempt.size[0] <= budget * 4:
+    if oldest is None or attempt.size[0] <= timeline.room:
         return
     if results.places[oldest] < attempt.step and oldest != results.newest:
         yield Failure(
@@ -171,9 +174,10 @@ def overflow(timeline: Timeline) -> Look:
     """loop.context.overflow: what cannot fit is not sent; a provider's own limit leads to one rebuild, then the end."""
     budget = timeline.settings.context_budget_tokens
     results = WholeResults()
-    for attempt in timeline.attempts:
+    shortens = timeline.shortens or any(_told_too_long(attempt) for attempt in timeline.attempts)
+    for attempt in timeline.attempts if shortens else ():
         list(results.skipped(attempt, _fresh(attempt)))
-        if attempt.size[0] > budget * 4:
+        if attempt.size[0] > timeline.room:
             yield Failure(
                 f"no request over {budget} tokens: the run fails as context_overflow",
                 f"a request of at least {attempt.size[0] // 4} tokens",
@@ -205,5 +209,5 @@ def _overflow_ending(timeline: Timeline, last: Attempt, outcome: RunOutcome) -> 
         yield KEPT if right else Failure("failed, context_overflow / ContextOverflow", describe(outcome), last.n)
     elif overflowed and last.kind is Kind.TURN:
         largest = last.size[1] + sum([weight(one)[1] for one in last.joined or ()])
-        fits = largest <= timeline.settings.context_budget_tokens * 4
+        fits = largest <= timeline.room
         yield Failure("the run goes on: the next request fits", describe(outcome), last.n) if fits else KEPT

@@ -2,32 +2,67 @@
 said. Names and ids may be equal to an argument by chance, so fields that hold them are not compared."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from dataclasses import dataclass
 
 from harness.checks.canonical import telling, telling_strings
 from harness.checks.finding import KEPT, Failure, Look
 from harness.checks.timeline import Attempt, Timeline
-from harness.checks.views import whole_text
+from harness.vocabulary.control import CONTROL_NAMES, ReasonCode
 from harness.vocabulary.events import EventName
+from harness.vocabulary.outcome import ErrorClass, Reason
+from harness.vocabulary.trace import EventEmitted
+from harness.vocabulary.turn import FaultKind, StopReason
 
 IDENTITY = frozenset({"call_id", "tool", "waiting_for"})
 FORBIDDEN = frozenset({"arguments", "args", "input", "result", "output", "content"})
+_CLASSES = frozenset([*CONTROL_NAMES, *ReasonCode, *Reason, *ErrorClass, *FaultKind, *StopReason])
 _SHORT = 40
 
 
+@dataclass(frozen=True, slots=True)
+class _Suspect:
+    """A field whose text is neither identity nor a known classification."""
+
+    attempt: Attempt
+    event: str
+    key: str
+    text: str
+
+
 def no_arguments(timeline: Timeline) -> Look:
-    """loop.events.no-arguments."""
-    secret: set[str] = set()
+    """loop.events.no-arguments. Texts of tools are gathered only where a field may hold one."""
+    suspects: list[_Suspect] = []
     for attempt in timeline.attempts:
-        here = _texts(attempt)
-        secret.update(here)
-        found = False
+        broken = False
         for _, event in attempt.events:
-            for problem in _problems(event.fields, event.name, secret, here):
-                found = True
+            for problem in _problems(attempt, event, suspects):
+                broken = True
                 yield Failure(f"event {event.name} carries identity and classification only", problem, attempt.n)
-        if attempt.calls and attempt.events and not found:
+        if attempt.calls and attempt.events and not broken:
             yield KEPT
+    if suspects:
+        yield from _told(timeline, suspects)
+
+
+def _problems(attempt: Attempt, event: EventEmitted, suspects: list[_Suspect]) -> Iterator[str]:
+    for key, value in event.fields.items():
+        if key in FORBIDDEN and value not in (None, "", 0, False):
+            yield f"field {key}"
+        elif isinstance(value, str):
+            if telling(value) and key not in IDENTITY and value not in _CLASSES and event.name != EventName.RUN_STARTED:
+                suspects.append(_Suspect(attempt, event.name, key, value))
+        elif isinstance(value, Mapping) and value and event.name != EventName.RUN_STARTED:
+            yield f"field {key} holds an object"
+
+
+def _told(timeline: Timeline, suspects: list[_Suspect]) -> Iterator[Failure]:
+    texts = {attempt.n: _texts(attempt) for attempt in timeline.attempts}
+    secret = {text for here in texts.values() for text in here}
+    for one in suspects:
+        quoted = len(one.text) >= _SHORT and any(text in one.text for text in texts[one.attempt.n])
+        if quoted or one.text in secret:
+            wanted = f"event {one.event} carries identity and classification only"
+            yield Failure(wanted, f"field {one.key} holds {one.text[:60]!r}", one.attempt.n)
 
 
 def _texts(attempt: Attempt) -> list[str]:
@@ -35,18 +70,5 @@ def _texts(attempt: Attempt) -> list[str]:
     texts: list[str] = []
     for call in attempt.calls:
         texts.extend(telling_strings(call.arguments))
-        texts.extend([text for text in (call.arguments, whole_text(call)) if text is not None and telling(text)])
+        texts.extend([text for text in (call.arguments, call.text) if text is not None and telling(text)])
     return texts
-
-
-def _problems(fields: Mapping[str, Any], name: str, secret: set[str], here: list[str]) -> Iterator[str]:
-    for key, value in fields.items():
-        if key in FORBIDDEN and value not in (None, "", 0, False):
-            yield f"field {key}"
-        elif key in IDENTITY or name == EventName.RUN_STARTED:
-            continue
-        elif isinstance(value, str):
-            if value in secret or (len(value) >= _SHORT and any(text in value for text in here)):
-                yield f"field {key} holds {value[:60]!r}"
-        elif isinstance(value, Mapping) and value:
-            yield f"field {key} holds an object"

@@ -84,7 +84,7 @@ def transient_only(timeline: Timeline) -> Look:
             if failed(attempt) and not attempt.cut:
                 yield _retry(timeline, attempt, place)
     for attempt in timeline.attempts:
-        if attempt.kind is Kind.SILENT and retried(attempt):
+        if attempt.kind is Kind.SILENT and attempt.following is not None and not attempt.stopped:
             yield Failure("a refused, filtered or cut turn is not retried", "it was", attempt.n)
 
 

@@ -5,14 +5,16 @@ empty and repeated ids, and on the XML fallback the ids are made by its adapter.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from harness.checks.calls import CallReader
+from harness.checks.canonical import well_formed
 from harness.checks.history import Mirror, compare, split_turn
 from harness.checks.reckoning import reckon
 from harness.checks.sizes import measure
-from harness.checks.timeline import Attempt, Call, Kind, Timeline
-from harness.vocabulary.content import Item, ToolResult
+from harness.checks.timeline import Attempt, Call, Fate, Kind, Timeline
+from harness.vocabulary.content import Item, Text, ToolResult
+from harness.vocabulary.control import ReasonCode
 from harness.vocabulary.outcome import Status
 from harness.vocabulary.trace import (
     ApprovalAsked,
@@ -31,6 +33,17 @@ from harness.vocabulary.trace import (
 )
 from harness.vocabulary.turn import ModelFault, ModelTurn, StopReason
 
+Entry = TypeVar("Entry")
+_FATES: dict[str, Fate] = {
+    ReasonCode.BUDGET_EXHAUSTED: Fate.REFUSED,
+    ReasonCode.DENIED: Fate.DENIED,
+    ReasonCode.CANCELLED: Fate.CANCELLED,
+    ReasonCode.NOT_RUN: Fate.NOT_RUN,
+    ReasonCode.UNKNOWN: Fate.UNKNOWN,
+    ReasonCode.ARGUMENTS_INVALID: Fate.INVALID,
+    ReasonCode.ARGUMENTS_TRUNCATED: Fate.TRUNCATED,
+    ReasonCode.OUTCOME_UNKNOWN: Fate.UNCERTAIN,
+}
 _ORDINARY = (StopReason.END, StopReason.TOOL_CALLS)
 
 
@@ -106,41 +119,41 @@ class _Reader:
 
     def _tool_started(self, index: int, record: ToolStarted) -> None:
         if self.current is not None:
-            self.current.starts.append((index, record))
+            self.current.starts = _more(self.current.starts, (index, record))
 
     def _tool_ended(self, index: int, record: ToolEnded) -> None:
         if self.current is not None:
-            self.current.ends.append((index, record))
+            self.current.ends = _more(self.current.ends, (index, record))
 
     def _checkpoint(self, index: int, record: CheckpointWritten) -> None:
         self.timeline.checkpoints.append((index, record))
         if self.current is not None:
-            self.current.checkpoints.append((index, record))
+            self.current.checkpoints = _more(self.current.checkpoints, (index, record))
 
     def _event(self, index: int, record: EventEmitted) -> None:
         self.timeline.events.append((index, record))
         if self.current is not None:
-            self.current.events.append((index, record))
+            self.current.events = _more(self.current.events, (index, record))
 
     def _approval(self, index: int, record: ApprovalAsked) -> None:
         if self.current is not None:
-            self.current.asked.append((index, record))
+            self.current.asked = _more(self.current.asked, (index, record))
 
     def _intervened(self, index: int, record: Intervened) -> None:
         self.life += record.do == "crash"
         self.timeline.interventions.append((index, record))
         if self.current is not None:
-            self.current.interventions.append((index, record))
+            self.current.interventions = _more(self.current.interventions, (index, record))
 
     def _ended(self, index: int, record: RunEnded) -> None:
         self.life += record.outcome.status is Status.SUSPENDED
         self.timeline.ends.append((index, record))
         if self.current is not None:
-            self.current.ended.append((index, record))
+            self.current.ended = _more(self.current.ended, (index, record))
 
     def _waited(self, _: int, record: Waited) -> None:
         if self.current is not None:
-            self.current.waits.append(record)
+            self.current.waits = _more(self.current.waits, record)
 
     def _script_fault(self, _: int, record: ScriptFault) -> None:
         self.timeline.faults.append(record)
@@ -149,10 +162,13 @@ class _Reader:
         mirror, before = Mirror(), ()
         items: Sequence[Item] = before
         for attempt in self.timeline.attempts:
+            if attempt.violated and not attempt.request.items and attempt.previous is not None:
+                attempt.request, attempt.legible = attempt.previous.request, False
             attempt.change = compare(items, attempt.request.items)
             mirror.follow(items, attempt.request.items, attempt.change)
-            attempt.size = measure(attempt)
+            measure(attempt)
             items = attempt.request.items
+            self.timeline.shortens |= bool(attempt.change.changed) or attempt.size[0] > self.timeline.room
         self.timeline.lied = mirror.differences(items)
         for attempt in self.timeline.attempts[:1]:
             built = attempt.sent.built
@@ -172,7 +188,7 @@ class _Reader:
 
     def _joined(self, attempt: Attempt) -> tuple[Item, ...] | None:
         following = attempt.following
-        if following is not None:
+        if following is not None and following.legible:
             return following.change.grown
         base = len(attempt.request.items) + self.timeline.offset
         ended = [record.outcome.conversation for _, record in reversed(attempt.ended)]
@@ -221,10 +237,12 @@ def _bind(attempt: Attempt) -> None:
     by_id.pop("", None)
     for index, started in attempt.starts:
         if started.call_id in by_id:
-            by_id[started.call_id].starts.append((index, started))
+            call = by_id[started.call_id]
+            call.starts = _more(call.starts, (index, started))
     for index, ended in attempt.ends:
         if ended.call_id in by_id:
-            by_id[ended.call_id].ends.append((index, ended))
+            call = by_id[ended.call_id]
+            call.ends = _more(call.ends, (index, ended))
     for index, asked in attempt.asked:
         if asked.call_id in by_id:
             by_id[asked.call_id].asked = index
@@ -233,3 +251,24 @@ def _bind(attempt: Attempt) -> None:
         results.setdefault(result.call_id, result)
     for call in attempt.calls:
         call.result = results.get(call.call_id)
+        call.fate = _fate(call)
+        if call.ends:
+            parts = [part.text for part in call.ends[-1][1].outcome.content if isinstance(part, Text)]
+            call.text = well_formed("".join(parts)) if parts else None
+
+
+def _fate(call: Call) -> Fate:
+    code = call.result.reason_code if call.result is not None and call.result.is_error else None
+    if call.starts:
+        return Fate.UNCERTAIN if code == ReasonCode.OUTCOME_UNKNOWN else Fate.EXECUTED
+    if call.result is None:
+        return Fate.UNANSWERED if call.asked is None else Fate.PENDING
+    return Fate.UNANSWERED if code is None else _FATES.get(code, Fate.UNANSWERED)
+
+
+def _more(held: Sequence[Entry], entry: Entry) -> Sequence[Entry]:
+    """A sequence with one entry more. Most sequences of an attempt stay empty and share one empty tuple."""
+    if not isinstance(held, list):
+        return [entry]
+    held.append(entry)
+    return held

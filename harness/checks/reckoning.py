@@ -8,6 +8,7 @@ from decimal import Decimal
 from harness.checks.counters import Repeats
 from harness.checks.standing import Money, Span, Standing, Sure
 from harness.checks.timeline import SIM, Attempt, Call, Fate, Kind, Timeline
+from harness.vocabulary.settings import DIMENSIONS
 from harness.vocabulary.turn import ModelTurn
 from harness.vocabulary.usage import Price, Usage
 
@@ -50,6 +51,7 @@ class _Books:
         self._priced = bool(timeline.settings.prices)
         self._exact = timeline.transport == SIM
         self._budgets = timeline.shows("budget-synthesis")
+        self._reserved = [name for name in DIMENSIONS if timeline.limits.reserve(name)]
         self._breaker = timeline.shows("repeated-call-synthesis")
         self._repeats = Repeats(timeline.settings, resets=timeline.shows("evidence-reset"))
         self._steps = 0
@@ -114,6 +116,9 @@ class _Books:
 
     def _spent(self, at: float) -> tuple[str, ...]:
         limits = self._limits
+        room = self._models.low < limits.max_model_calls and self._steps < limits.max_steps
+        if room and limits.max_cost is None and limits.deadline is None:
+            return ()
         spent = [
             ("model_calls", self._models.low >= limits.max_model_calls),
             ("steps", self._steps >= limits.max_steps),
@@ -123,26 +128,28 @@ class _Books:
         return tuple([name for name, gone in spent if gone])
 
     def _called_for(self) -> tuple[list[tuple[str, Sure]], Sure, Sure]:
-        """Budget controls that may be named, in their order, up to the first sure one."""
+        """Budget controls that may be named, in their order, up to the first sure one; whether a reserve is reached;
+        whether the tool calls are spent."""
         if not self._budgets:
             return [], Sure.NO, Sure.NO
-        limits = self._limits
-        exhausted = _reached(limits.max_tool_calls, self._tools, 0)
-        reserves = [
-            ("steps", self._low_on("steps", Span(self._steps, self._steps))),
-            ("model_calls", self._low_on("model_calls", self._models)),
-            ("tool_calls", self._low_on("tool_calls", self._tools)),
-            ("cost", self._low_on_cost()),
-        ]
+        exhausted = _reached(self._limits.max_tool_calls, self._tools, 0)
+        if not exhausted and not self._reserved:
+            return [], Sure.NO, Sure.NO
+        reserves = [(name, self._low_on(name)) for name in self._reserved]
         names: list[tuple[str, Sure]] = []
         for name, sure in [("tool_calls", exhausted), *reserves]:
             if sure and (not names or names[-1][1] is not Sure.YES):
                 names.append((name, sure))
-        return names, max(sure for _, sure in reserves), exhausted
+        return names, max([sure for _, sure in reserves], default=Sure.NO), exhausted
 
-    def _low_on(self, dimension: str, charged: Span) -> Sure:
-        limit, reserve = self._limits.limit(dimension), self._limits.reserve(dimension)
-        return _reached(int(limit), charged, int(reserve)) if reserve and limit is not None else Sure.NO
+    def _low_on(self, dimension: str) -> Sure:
+        if dimension == "cost":
+            return self._low_on_cost()
+        charged = {"steps": Span(self._steps, self._steps), "model_calls": self._models, "tool_calls": self._tools}
+        limit = self._limits.limit(dimension)
+        return (
+            Sure.NO if limit is None else _reached(int(limit), charged[dimension], int(self._limits.reserve(dimension)))
+        )
 
     def _low_on_cost(self) -> Sure:
         limit, reserve = self._limits.max_cost, self._limits.synthesis_reserve_cost

@@ -3,13 +3,16 @@ subject counts (frames, escapes, the frozen prefix). The lower bound counts bare
 tools, and a frame for each item."""
 
 import json
+from collections.abc import Iterable
 
+from harness.checks.canonical import has_surrogate
 from harness.checks.history import item_text
 from harness.checks.timeline import Attempt
 from harness.vocabulary.content import Item, Refusal, SystemMessage, Text, ToolCall
 
 FRAME_BYTES = 256
 CONTROL_BYTES = 8_192
+_PLAIN = (Text, Refusal, ToolCall)
 
 
 def byte_length(text: str) -> int:
@@ -17,37 +20,36 @@ def byte_length(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
-def weight(one: Item) -> tuple[int, int]:
-    """Bounds of one item's bytes."""
-    text = byte_length(item_text(one))
-    return text, 2 * text + FRAME_BYTES + _hidden(one)
+def weight(one: Item, text: str | None = None) -> tuple[int, int]:
+    """Bounds of one item's bytes. `text` is its text where the caller has it."""
+    size = byte_length(item_text(one) if text is None else text)
+    high = 2 * size + FRAME_BYTES
+    if not isinstance(one, SystemMessage):
+        for part in one.content:
+            if not isinstance(part, _PLAIN):
+                high += 2 * len(repr(part))
+    return size, high
 
 
-def _hidden(one: Item) -> int:
-    """Upper bound of what is no text: images and provider parts."""
-    if isinstance(one, SystemMessage):
-        return 0
-    return sum([2 * len(repr(part)) for part in one.content if not isinstance(part, (Text, Refusal, ToolCall))])
-
-
-def measure(attempt: Attempt) -> tuple[int, int]:
-    """Bounds of the request's bytes, from those of the request before and what is new. `attempt.change` is known."""
+def measure(attempt: Attempt) -> None:
+    """Write `size` and `ragged`, from the size of the request before and what is new. `change` is known."""
     before, change, items = attempt.previous, attempt.change, attempt.request.items
-    if before is None or change.missing:
-        prefix = _prefix(attempt)
-        low, high = 0, prefix
-        for one in items:
-            small, large = weight(one)
-            low, high = low + small, high + large
-        return low, high
-    low, high = before.size
-    for place in change.changed:
-        (old_low, old_high), (new_low, new_high) = weight(before.request.items[place]), weight(items[place])
-        low, high = low + new_low - old_low, high + new_high - old_high
-    for one in change.grown:
-        small, large = weight(one)
+    low, high = before.size if before is not None else (0, _prefix(attempt))
+    new: Iterable[Item] = change.grown
+    base = len(items) - len(change.grown)
+    if before is not None and change.missing:
+        low, high, new, base = 0, _prefix(attempt), items, 0
+    elif before is not None:
+        for place in change.changed:
+            (old_low, old_high), (new_low, new_high) = weight(before.request.items[place]), weight(items[place])
+            low, high = low + new_low - old_low, high + new_high - old_high
+    for place, one in enumerate(new, start=base):
+        text = item_text(one)
+        small, large = weight(one, text)
         low, high = low + small, high + large
-    return low, high
+        if has_surrogate(text):
+            attempt.ragged = [*attempt.ragged, place]
+    attempt.size = low, high
 
 
 def _prefix(attempt: Attempt) -> int:

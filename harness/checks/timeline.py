@@ -12,7 +12,7 @@ from enum import StrEnum
 from harness.checks.canonical import Signature
 from harness.checks.history import NO_CHANGE, Change
 from harness.checks.standing import START, Standing, Sure
-from harness.vocabulary.content import AssistantMessage, Item, ToolResult
+from harness.vocabulary.content import AssistantMessage, Item, ToolCall, ToolResult
 from harness.vocabulary.control import ReasonCode
 from harness.vocabulary.outcome import Reason, RunOutcome, Status
 from harness.vocabulary.request import ModelRequest
@@ -71,7 +71,7 @@ class Call:
     """One proposed call. `arguments` is what the model wrote, `stored` what the conversation holds of it; `call_id`
     the id in the subject's records ("" where unknown). `faults` are the codes that fit a call which may not run, by
     the judge's own reading; `valid` None: the schema says more than the judge reads. `starts` and `ends` carry their
-    place in the trace."""
+    place in the trace; `text` is what the tool gave."""
 
     position: int
     name: str
@@ -82,20 +82,12 @@ class Call:
     valid: bool | None = None
     call_id: str = ""
     stored: str | None = None
-    starts: list[tuple[int, ToolStarted]] = field(default_factory=list)
-    ends: list[tuple[int, ToolEnded]] = field(default_factory=list)
+    starts: Sequence[tuple[int, ToolStarted]] = ()
+    ends: Sequence[tuple[int, ToolEnded]] = ()
     asked: int | None = None
     result: ToolResult | None = None
-
-    @property
-    def fate(self) -> Fate:
-        """What became of the call, by the trace."""
-        code = self.result.reason_code if self.result is not None and self.result.is_error else None
-        if self.starts:
-            return Fate.UNCERTAIN if code == ReasonCode.OUTCOME_UNKNOWN else Fate.EXECUTED
-        if self.result is None:
-            return Fate.UNANSWERED if self.asked is None else Fate.PENDING
-        return FATES.get(code, Fate.UNANSWERED) if code is not None else Fate.UNANSWERED
+    fate: Fate = Fate.UNANSWERED
+    text: str | None = None
 
     @property
     def dispatched(self) -> bool:
@@ -108,27 +100,16 @@ class Call:
         return f"call {self.position + 1} ({self.name}{', ' + self.call_id if self.call_id else ''})"
 
 
-FATES: Mapping[str, Fate] = {
-    ReasonCode.BUDGET_EXHAUSTED: Fate.REFUSED,
-    ReasonCode.DENIED: Fate.DENIED,
-    ReasonCode.CANCELLED: Fate.CANCELLED,
-    ReasonCode.NOT_RUN: Fate.NOT_RUN,
-    ReasonCode.UNKNOWN: Fate.UNKNOWN,
-    ReasonCode.ARGUMENTS_INVALID: Fate.INVALID,
-    ReasonCode.ARGUMENTS_TRUNCATED: Fate.TRUNCATED,
-    ReasonCode.OUTCOME_UNKNOWN: Fate.UNCERTAIN,
-}
-
-
 @dataclass(slots=True, eq=False, kw_only=True)
 class Attempt:
     """One model attempt and its window: all records from its request to the next one.
 
-    `index` and `reply_index` are places in the trace. `change` compares its history with the attempt before. `joined`
-    is what the conversation holds after this attempt's own request (None where the trace does not show it): `said`,
-    then `results`. `over_limit`: whether the proposed calls would pass the identical-call limit, and `carried` whether
-    one of them was counted in an earlier life. `size` bounds the UTF-8 bytes of the request's history, from below and
-    from above.
+    `index` and `reply_index` are places in the trace. A request that the judge of the wire could not read (not
+    `legible`) is taken for the one before it: wire.legal says what is wrong with it, and nothing else does. `change` compares its history with the attempt before. `joined`
+    is what the conversation holds after this attempt's own request (None where the trace does not show it): `said`
+    with the calls `stored`, then `results`. `over_limit`: whether the proposed calls would pass the identical-call
+    limit, and `carried` whether one of them was counted in an earlier life. `size` bounds the UTF-8 bytes of the
+    request's history, from below and from above; `ragged` are the places of new items with a lone surrogate.
     """
 
     n: int
@@ -139,6 +120,7 @@ class Attempt:
     step: int = 1
     previous: "Attempt | None" = None
     following: "Attempt | None" = None
+    legible: bool = True
     reply: ModelTurn | ModelFault | None = None
     reply_index: int | None = None
     cut: bool = False
@@ -146,20 +128,22 @@ class Attempt:
     calls: tuple[Call, ...] = ()
     change: Change = NO_CHANGE
     joined: tuple[Item, ...] | None = None
-    said: list[AssistantMessage] = field(default_factory=list)
-    results: list[ToolResult] = field(default_factory=list)
-    starts: list[tuple[int, ToolStarted]] = field(default_factory=list)
-    ends: list[tuple[int, ToolEnded]] = field(default_factory=list)
-    asked: list[tuple[int, ApprovalAsked]] = field(default_factory=list)
-    checkpoints: list[tuple[int, CheckpointWritten]] = field(default_factory=list)
-    events: list[tuple[int, EventEmitted]] = field(default_factory=list)
-    waits: list[Waited] = field(default_factory=list)
-    interventions: list[tuple[int, Intervened]] = field(default_factory=list)
-    ended: list[tuple[int, RunEnded]] = field(default_factory=list)
+    said: Sequence[AssistantMessage] = ()
+    stored: Sequence[ToolCall] = ()
+    results: Sequence[ToolResult] = ()
+    starts: Sequence[tuple[int, ToolStarted]] = ()
+    ends: Sequence[tuple[int, ToolEnded]] = ()
+    asked: Sequence[tuple[int, ApprovalAsked]] = ()
+    checkpoints: Sequence[tuple[int, CheckpointWritten]] = ()
+    events: Sequence[tuple[int, EventEmitted]] = ()
+    waits: Sequence[Waited] = ()
+    interventions: Sequence[tuple[int, Intervened]] = ()
+    ended: Sequence[tuple[int, RunEnded]] = ()
     standing: Standing = START
     over_limit: Sure = Sure.NO
     carried: bool = False
     size: tuple[int, int] = (0, 0)
+    ragged: Sequence[int] = ()
 
     @property
     def control(self) -> str | None:
@@ -205,8 +189,8 @@ class Attempt:
 class Timeline:
     """A whole run. `ends` and `events` carry places in the trace. `offset` is how many items more than the first
     request its conversation held then (a wire may merge messages). `turns` are the attempts that gave calls, `calls`
-    finds a call by its id, `lied` are the places at which a history is not what it said of itself, `closing` the books
-    after the last attempt."""
+    finds a call by its id, `lied` are the places at which a history is not what it said of itself, `shortens`
+    whether any request rewrote an item or is large enough to, `closing` the books after the last attempt."""
 
     trace: Sequence[Record]
     started: RunStarted
@@ -220,6 +204,7 @@ class Timeline:
     faults: list[ScriptFault]
     calls: dict[str, Call] = field(default_factory=dict)
     lied: tuple[int, ...] = ()
+    shortens: bool = False
     closing: Standing = START
     offset: int = 0
 
@@ -242,6 +227,11 @@ class Timeline:
     def settings(self) -> RunSettings:
         """Settings of the run."""
         return self.started.settings
+
+    @property
+    def room(self) -> int:
+        """The context budget in bytes."""
+        return self.started.settings.context_budget_tokens * 4
 
     @property
     def outcome(self) -> RunOutcome | None:

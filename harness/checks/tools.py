@@ -7,7 +7,6 @@ from harness.checks.finding import KEPT, Failure, Look, item
 from harness.checks.history import batches
 from harness.checks.standing import Sure
 from harness.checks.timeline import Attempt, Call, Fate, Timeline
-from harness.checks.views import whole_text
 from harness.vocabulary.content import ToolCall, ToolResult
 from harness.vocabulary.control import ReasonCode
 from harness.vocabulary.outcome import RunOutcome, Status
@@ -19,10 +18,9 @@ _OWN_CODES = (ReasonCode.FAILED, ReasonCode.TIMED_OUT)
 def every_call_answered(timeline: Timeline) -> Look:
     """loop.tools.every-call-answered: one result a call, in request order, in every request and every outcome."""
     for attempt in timeline.turns:
-        if attempt.following is not None and attempt.said:
-            stored = [call for message in attempt.said for call in message.calls]
+        if attempt.following is not None and attempt.following.legible and attempt.said:
             place = len(attempt.following.request.items) - len(attempt.following.change.grown) + len(attempt.said)
-            problem = _mismatch(stored, attempt.results, ())
+            problem = _mismatch(attempt.stored, attempt.results, ())
             yield Failure(problem[0], problem[1], attempt.following.n, item(place)) if problem else KEPT
     for _, ended in timeline.ends:
         yield from _outcome(ended.outcome)
@@ -107,8 +105,7 @@ def external_text_is_data(timeline: Timeline) -> Look:
         if attempt.joined is None:
             continue
         for call in attempt.calls:
-            text = whole_text(call)
-            if call.result is not None and text is not None and call.fate is Fate.EXECUTED:
+            if call.result is not None and call.text is not None and call.fate is Fate.EXECUTED:
                 outcome = call.ends[-1][1].outcome.outcome
                 if outcome is OutcomeClass.ERROR:
                     yield _narrated(attempt, call, call.result)

@@ -9,10 +9,12 @@ from collections.abc import Iterator
 from harness.checks.budget_fit import fitted_turns
 from harness.checks.endings import dispatched, first_ending, wrong_ending
 from harness.checks.finding import KEPT, Failure, Look
+from harness.checks.history import spoken
 from harness.checks.reckoning import slotless
-from harness.checks.timeline import Attempt, Call, Fate, Timeline
+from harness.checks.timeline import Attempt, Call, Fate, Kind, Timeline
 from harness.vocabulary.outcome import Status
 from harness.vocabulary.trace import RequestSent, RunEnded, ToolStarted
+from harness.vocabulary.turn import ModelTurn
 
 
 def order(timeline: Timeline) -> Look:
@@ -29,7 +31,18 @@ def order(timeline: Timeline) -> Look:
             mixed or any(call.asked is not None for call in attempt.calls) or len(attempt.calls) > left.low
         ):
             yield KEPT
+    for attempt in timeline.attempts:
+        went_on = attempt.following is not None and attempt.outcome is None
+        if went_on and attempt.kind is Kind.ANSWER and not _ambiguous(timeline, attempt):
+            wanted = "an answer in hand ends the run"
+            yield Failure(wanted, "another request was sent", attempt.n)
     yield from _after_the_end(timeline)
+
+
+def _ambiguous(timeline: Timeline, attempt: Attempt) -> bool:
+    """Whether the answer may not have been one to the subject: a stop from outside, or text that reads as a call."""
+    said = spoken(attempt.reply.message.content) if isinstance(attempt.reply, ModelTurn) else ""
+    return attempt.stopped or (timeline.xml and "<tool_call" in said)
 
 
 def _misplaced(attempt: Attempt) -> Iterator[Failure]:

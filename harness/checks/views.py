@@ -5,26 +5,17 @@ Shares are taken at code-point boundaries, so a head or tail may be up to three 
 
 from collections.abc import Iterator, Sequence
 
-from harness.checks.canonical import well_formed
 from harness.checks.finding import KEPT, Failure, Look, item
 from harness.checks.history import item_text
 from harness.checks.sizes import byte_length
 from harness.checks.timeline import Attempt, Call, Fate, Timeline
-from harness.vocabulary.content import Item, Text, ToolResult
+from harness.vocabulary.content import Item, ToolResult
 from harness.vocabulary.tools import OutcomeClass
 
 HEAD_PERCENT, TAIL_PERCENT = 60, 20
 _BOUNDARY = 3
 _PLATFORM_LINE = 128
 """Room for the line that an error result begins with."""
-
-
-def whole_text(call: Call) -> str | None:
-    """The text that the tool gave, None if it did not run or gave none."""
-    if not call.ends:
-        return None
-    parts = [part.text for part in call.ends[-1][1].outcome.content if isinstance(part, Text)]
-    return well_formed("".join(parts)) if parts else None
 
 
 def excerpt(timeline: Timeline) -> Look:
@@ -34,9 +25,7 @@ def excerpt(timeline: Timeline) -> Look:
     for attempt in timeline.turns:
         if attempt.following is None:
             continue
-        ran = [
-            (call, text) for call in attempt.calls if (text := whole_text(call)) is not None and call.result is not None
-        ]
+        ran = [(call, call.text) for call in attempt.calls if call.text is not None and call.result is not None]
         sizes = [byte_length(text) for _, text in ran]
         crowded = sum([min(size, largest) for size in sizes]) > joint
         if crowded:
@@ -95,14 +84,23 @@ def _share(text: str, largest: int, percent: int) -> str:
 
 def shortened(timeline: Timeline, attempt: Attempt) -> Iterator[tuple[int, Call]]:
     """Results that this request is the first to show shortened: places and calls."""
-    items = attempt.request.items
-    new = range(len(items) - len(attempt.change.grown), len(items))
-    for place in [*attempt.change.changed, *new]:
+    items, before = attempt.request.items, attempt.previous
+    for place in attempt.change.changed:
         one = items[place]
         call = timeline.calls.get(one.call_id) if isinstance(one, ToolResult) else None
-        text = whole_text(call) if call is not None else None
-        if call is not None and text is not None and byte_length(text) > byte_length(item_text(one)):
+        if call is not None and _shorter(call, one):
             yield place, call
+    if before is None or not any(call.result is not None and _shorter(call, call.result) for call in before.calls):
+        return
+    for place in range(len(items) - len(attempt.change.grown), len(items)):
+        one = items[place]
+        call = timeline.calls.get(one.call_id) if isinstance(one, ToolResult) else None
+        if call is not None and _shorter(call, one):
+            yield place, call
+
+
+def _shorter(call: Call, one: Item) -> bool:
+    return call.text is not None and byte_length(call.text) > byte_length(item_text(one))
 
 
 def view_only(timeline: Timeline) -> Look:
@@ -130,7 +128,7 @@ def _held_short(
         one = held[at] if at < len(held) else None
         if not isinstance(one, ToolResult) or one.call_id != call.call_id or call.fate is not Fate.EXECUTED:
             continue
-        if (whole_text(call) or "") not in item_text(one):
+        if (call.text or "") not in item_text(one):
             return Failure(
                 f"{where} holds the whole result of {call.label}",
                 f"it holds {item_text(one)[:60]!r}",

@@ -1,7 +1,8 @@
 """The simulated provider on a socket of 127.0.0.1, for clients in other processes and for recorders of real traffic.
 
-Standard library only. Bodies are chunked, one HTTP chunk a script chunk. A reset is a real one (the connection closes
-with unsent data dropped); a refused connection cannot be shown once a client is connected and is a reset too.
+Standard library only. Bodies are chunked, one HTTP chunk a script chunk. A reset inside a body closes the connection
+without the last chunk, so that what was sent before it surely arrives; a reset before the headers is a real one. A
+refused connection cannot be shown once a client is connected: it is a reset too.
 """
 
 import socket
@@ -104,10 +105,10 @@ class _Handler(BaseHTTPRequestHandler):
         answer = self.server.provider.answer(self.command, self.path, dict(self.headers.items()), body)
         if answer.status:
             self._send(answer)
-        if answer.end in ("reset", "refused"):
-            self._abort()
-        elif answer.end in ("stall", "timeout"):
+        if answer.end in ("stall", "timeout"):
             self._stay_silent()
+        elif answer.end != "clean":
+            self._break_off(hard=not answer.status)
 
     def _body(self) -> Iterator[bytes]:
         """The request's body, by length or in chunks."""
@@ -131,11 +132,12 @@ class _Handler(BaseHTTPRequestHandler):
         if answer.end == "clean":
             self.wfile.write(b"0\r\n\r\n")
 
-    def _abort(self) -> None:
+    def _break_off(self, *, hard: bool) -> None:
         """Close so that the client's next read fails."""
         self.close_connection = True
-        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _ABORT)
-        self.connection.close()
+        if hard:
+            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _ABORT)
+            self.connection.close()
 
     def _stay_silent(self) -> None:
         """Send nothing until the client hangs up or the server stops."""

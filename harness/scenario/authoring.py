@@ -82,6 +82,15 @@ def _words(scenario: Scenario) -> Mistakes:
             )
 
 
+def _unjudged(scenario: Scenario) -> Mistakes:
+    if scenario.expect.verdicts is not None:
+        yield Placed(
+            ("expect", "verdicts"),
+            "`verdicts` is judged by loop.progress.verdict, which has no checker yet",
+            "leave it out",
+        )
+
+
 def _twice(scenario: Scenario) -> Mistakes:
     for key, words in (("proves", scenario.proves), ("requires", scenario.requires)):
         for place, word in enumerate(words):
@@ -233,6 +242,7 @@ def _calls(scenario: Scenario) -> Mistakes:
 
 _LOOKS: tuple[Callable[[Scenario], Mistakes], ...] = (
     _words,
+    _unjudged,
     _twice,
     _settings,
     _arms,

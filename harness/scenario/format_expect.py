@@ -87,10 +87,10 @@ class UsageExpect(Part):
 
 
 class Expect(Part):
-    """What the run must have come to. `executed` counts the runs of a tool, `effects` those that may have had an effect,
-    `attempts` the requests that the model side saw; `model_calls`, `steps`, `tool_calls`, `refused_calls` and `resets` are
-    the outcome's counters. `details` is a part of the outcome's details. `events` and `checkpoints` are names in their
-    order, others may stand between. `waits` are all waits in order."""
+    """What the run must have come to. `executed` counts the runs of a tool, `effects` those that may have had an
+    effect, `attempts` the requests that the model side saw; `model_calls`, `steps`, `tool_calls`, `refused_calls` and
+    `resets` are the outcome's counters. `details` is a part of the outcome's details. `events` and `checkpoints` are
+    names in their order, others may stand between. `waits` are all waits in order."""
 
     outcome: Literal["completed", "failed", "cancelled", "suspended"] | None = None
     reason: str | None = None

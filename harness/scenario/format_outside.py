@@ -43,8 +43,8 @@ class Intervention(Part):
 
 
 class Crash(Part):
-    """The process is killed after an effect, then resumed from what is stored. `call` is the call id, the trigger of
-    the checkpoint or the name of the event. `every: true` kills once after each effect of the run, one run an effect."""
+    """The process is killed after an effect, then resumed from what is stored. `call` is the call's id, the trigger
+    of the checkpoint or the name of the event. `every: true` kills once after each effect, one run an effect."""
 
     after: (
         Literal[

@@ -54,9 +54,9 @@ class Fail(Part):
 
 
 class Cut(Part):
-    """Where the answer breaks off. `after_events: k` counts visible pieces (text, refusal or argument deltas), so that it means the
-    same on every wire; 0 is before the first of them. `after_bytes` counts bytes of the body. `how`: a clean end of
-    the body, a reset connection, or a stall until the client's time-out."""
+    """Where the answer breaks off. `after_events: k` counts visible pieces (text, refusal or argument deltas), so that
+    it means the same on every wire; 0 is before anything was sent. `after_bytes` counts bytes of the body. `how`: a
+    clean end of the body, a reset connection, or a stall until the client's time-out."""
 
     after_bytes: Count | None = None
     after_events: Count | None = None

@@ -39,7 +39,8 @@ class Answer(Part):
     `text`, `json` (structured, shown as compact JSON), `large` (a number of bytes), `image` (a media type stands for a
     tiny picture of it), `error` (the tool's own error text), `empty`, `noop` (nothing was changed), `raises` (the
     executor breaks with this text), `hangs` (no answer until the tool's time limit, or the run's deadline) or a
-    `sequence` of such answers, one after another. `takes` is seconds on the run's clock; `class` overrides the outcome class.
+    `sequence` of such answers, one after another. `takes` is seconds on the run's clock; `class` overrides the class of
+    the outcome.
     """
 
     text: str | None = None

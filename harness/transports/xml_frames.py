@@ -174,11 +174,11 @@ class Body:
             return None
         if any(mark.startswith(text[self.at :]) for mark in known):
             return Reading.MORE
-        return self._content() if self._quotes.inside else Reading.TEXT
-
-    def _content(self) -> None:
+        if not self._quotes.inside:
+            return Reading.TEXT
         self._take("<")
         self.at += 1
+        return None
 
 
 class Fences:

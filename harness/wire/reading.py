@@ -46,8 +46,15 @@ def kind_of(value: JsonValue) -> str:
 
 
 def at(pointer: str, *steps: str | int) -> str:
-    """A JSON Pointer, some steps deeper."""
-    return pointer + "".join(f"/{str(step).replace('~', '~0').replace('/', '~1')}" for step in steps)
+    """A JSON Pointer, some steps deeper. Steps are places and keys of the protocols, which need no escape."""
+    for step in steps:
+        pointer = f"{pointer}/{step}"
+    return pointer
+
+
+def top(key: str) -> str:
+    """The JSON Pointer of a top-level key that a client chose."""
+    return "/" + key.replace("~", "~0").replace("/", "~1")
 
 
 def wrong(pointer: str, expected: str, value: JsonValue) -> UndecodableRequest:

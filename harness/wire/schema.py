@@ -66,9 +66,10 @@ def _inside(node: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _closed(node: Mapping[str, Any]) -> dict[str, Any]:
-    """A typed dictionary that says nothing of further keys takes none."""
+    """A typed dictionary that says nothing of further keys takes none, and converts no values."""
     silent = node.get("extra_behavior", "ignore") == "ignore"
-    return _inside(node) | ({"extra_behavior": "forbid"} if silent else {})
+    config = {**node.get("config", {}), "strict": True}
+    return _inside(node) | {"config": config} | ({"extra_behavior": "forbid"} if silent else {})
 
 
 def _listed(node: Mapping[str, Any]) -> dict[str, Any]:

@@ -54,7 +54,7 @@ THOUGHT = {"type": "thinking", "thinking": "t", "signature": "s"}
 SEARCH = {"type": "server_tool_use", "id": "srv", "name": "web_search", "input": {}}
 FOUND = {"type": "web_search_tool_result", "tool_use_id": "srv", "content": []}
 MANUAL = {"thinking": {"type": "enabled", "budget_tokens": 2048}, "max_tokens": 4096}
-MARK = {"cache_control": {"type": "ephemeral"}}
+MARK: Any = {"cache_control": {"type": "ephemeral"}}
 
 CASES: tuple[Any, ...] = (
     ("known-arguments", {"max_completion_tokens": 1}, {"metadata": {}}),

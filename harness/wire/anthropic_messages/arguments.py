@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 
 from harness.wire.anthropic_messages.view import View
+from harness.wire.reading import top
 from harness.wire.rules import Hit, Rule
 
 _KEYS = (
@@ -20,7 +21,7 @@ WITHOUT_SAMPLING = "2026-10-21"
 
 def _unknown(view: View) -> Iterator[Hit]:
     known = KNOWN | SAMPLING | FORMER
-    return (Hit(f"/{key}", {"key": key}) for key in view.payload if key not in known)
+    return (Hit(top(key), {"key": key}) for key in view.payload if key not in known)
 
 
 def _sampling(view: View) -> Iterator[Hit]:

@@ -6,6 +6,7 @@ from typing import Any
 from harness.wire import openai_models as models
 from harness.wire.openai_chat.view import NAME, View
 from harness.wire.openai_schema_rules import strict_faults
+from harness.wire.reading import top
 from harness.wire.rules import Hit, Rule
 
 _KEYS = (
@@ -22,7 +23,7 @@ _NAMES = "API reference, function name; public reports of these texts"
 
 
 def _unknown(view: View) -> Iterator[Hit]:
-    return (Hit(f"/{key}", {"key": key}) for key in view.payload if key not in KNOWN)
+    return (Hit(top(key), {"key": key}) for key in view.payload if key not in KNOWN)
 
 
 def _needs_tools(key: str) -> Callable[[View], Iterator[Hit]]:

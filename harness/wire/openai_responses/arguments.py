@@ -5,6 +5,7 @@ from typing import Any
 
 from harness.wire.openai_responses.view import View
 from harness.wire.openai_schema_rules import strict_faults
+from harness.wire.reading import top
 from harness.wire.rules import Hit, Rule
 
 _KEYS = (
@@ -21,7 +22,7 @@ _NAMES = "published OpenAPI document (name: 1 to 128, ^[a-zA-Z0-9_-]+$); public 
 
 
 def _unknown(view: View) -> Iterator[Hit]:
-    return (Hit(f"/{key}", {"key": key}) for key in view.payload if key not in KNOWN)
+    return (Hit(top(key), {"key": key}) for key in view.payload if key not in KNOWN)
 
 
 def _few_tokens(view: View) -> Iterator[Hit]:
@@ -127,7 +128,7 @@ ARGUMENT_RULES: tuple[Rule[View], ...] = (
         param="tools[{i}].name",
         code="missing_required_parameter",
         source="public reports of this text",
-        mend="flatten the tool: {{type, name, description, parameters, strict}}",
+        mend="flatten the tool: {type, name, description, parameters, strict}",
         find=_nested_tools,
     ),
     Rule(

@@ -92,11 +92,12 @@ def _disordered(view: View) -> Iterator[Hit]:
 
 
 def _broken_results(view: View) -> Iterator[Hit]:
-    for i, found in view.results.items():
-        text = text_or(dict(view.messages)[i].get("content"))
+    for i, message in view.messages:
+        text, found = text_or(message.get("content")), view.results.get(i)
+        if found is None or not text.startswith("<tool_results>"):
+            continue
         match = RESULTS.fullmatch(text)
-        begins = text.startswith("<tool_results>")
-        if begins and (match is None or match[1].count("</tool_result>") != len(found) or not found):
+        if match is None or not found or match[1].count("</tool_result>") != len(found):
             yield Hit(f"/messages/{i}/content", {"i": i})
 
 
