@@ -76,7 +76,7 @@ def test_chat_arguments_are_raw_text_or_an_empty_object() -> None:
 
 def test_responses_has_one_item_for_each_part_and_calls_without_an_id() -> None:
     said, first, *_, a, b, _ = messages("openai-responses", ask())[1:]
-    assert said == {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Looking."}]}
+    assert said == {"type": "message", "role": "assistant", "content": "Looking."}
     assert first == {"type": "function_call", "call_id": "a", "name": "fetch", "arguments": '{"u": "<1>"}'}
     picture = {"type": "input_image", "image_url": "data:image/png;base64,iVBO", "detail": "auto"}
     assert a["output"] == [{"type": "input_text", "text": "page & more"}, picture]

@@ -16,6 +16,7 @@ MOST_NODES = 200_000
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _WORDS: dict[str, bool | None] = {"": None, "~": None, "null": None, "Null": None, "NULL": None}
 _WORDS |= dict.fromkeys(("true", "True", "TRUE"), True) | dict.fromkeys(("false", "False", "FALSE"), False)
+_QUOTED = ("'", '"', "|", ">")
 _INTEGER = re.compile(r"[-+]?[0-9]+\Z")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?\Z")
 _PLAIN_TAGS = frozenset(f"tag:yaml.org,2002:{name}" for name in ("str", "int", "float", "bool", "null", "timestamp"))
@@ -106,7 +107,7 @@ def _scalar(node: Any) -> Any:
     text = str(node.value)
     if node.tag not in _PLAIN_TAGS and node.tag not in ("tag:yaml.org,2002:value", "tag:yaml.org,2002:merge"):
         raise DocumentError(_line(node), f"the tag {node.tag!r}", "leave it out: a scenario holds plain data")
-    if node.style is not None:
+    if node.style in _QUOTED:
         return text
     if text in _WORDS:
         return _WORDS[text]

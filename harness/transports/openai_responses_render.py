@@ -130,7 +130,8 @@ def _assistant_part(part: AssistantPart) -> Iterator[InputItem]:
     elif isinstance(part, Refusal):
         yield _message("assistant", [{"type": "refusal", "refusal": part.text}])
     elif part.text:
-        yield _message("assistant", [{"type": "output_text", "text": part.text}])
+        # A string: the typed `output_text` part belongs to an output item, which needs an id that is not kept.
+        yield _message("assistant", part.text)
 
 
 def _output(result: ToolResult) -> InputItem:
