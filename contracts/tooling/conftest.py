@@ -1,24 +1,22 @@
 """A builder of hand-made traces: each test writes down what a run did, record by record, and asks the checks about it.
-
-The builder keeps the conversation and counts; it decides nothing. A test that wants a broken run says so.
-"""
+The builder keeps the conversation and counts; it decides nothing. A test that wants a broken run says so."""
 
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 import pytest
 
 from harness.checks.registry import judge
 from harness.checks.requirements import load_requirements
 from harness.data_root import data_root
+from harness.vocabulary import trace
 from harness.vocabulary.capabilities import CAPABILITIES
 from harness.vocabulary.content import (
     AssistantMessage,
     Item,
     Refusal,
-    SystemMessage,
     Text,
     ToolCall,
     ToolResult,
@@ -29,28 +27,12 @@ from harness.vocabulary.outcome import Counters, RunOutcome, Status
 from harness.vocabulary.request import ModelRequest
 from harness.vocabulary.settings import RunLimits, RunSettings
 from harness.vocabulary.tools import Effect, OutcomeClass, ToolDeclaration, ToolDefinition, ToolOutcome
-from harness.vocabulary.trace import (
-    ApprovalAsked,
-    CheckpointWritten,
-    EventEmitted,
-    Intervened,
-    Record,
-    ReplySent,
-    RequestSent,
-    RunEnded,
-    RunStarted,
-    ScriptFault,
-    ToolEnded,
-    ToolStarted,
-    Waited,
-)
 from harness.vocabulary.turn import FaultKind, ModelFault, ModelTurn, StopReason
 from harness.vocabulary.usage import NO_USAGE, Usage
 from harness.vocabulary.verdict import Finding, VerdictName
 
 INSTRUCTION = (
-    "Give the best-supported answer from the evidence in this conversation and name the gaps that remain. "
-    "Never claim that unfinished work is complete. Do not call tools."
+    "Answer from the evidence, name the gaps that remain, never claim unfinished work is complete, call no tools."
 )
 REPEATING = " Research has stopped because it was repeating."
 REFUSED = "[tool.budget_exhausted]\nNo tool calls are left. Answer from the evidence that you have."
@@ -85,7 +67,7 @@ class TraceBuilder:
     ) -> None:
         room = {"max_steps": 20, "max_model_calls": 20, "max_tool_calls": 20}
         self.tools = tuple([declared("fetch"), declared("list")] if tools is None else tools)
-        self.started = RunStarted(
+        self.started = trace.RunStarted(
             scenario="hand-made",
             transport=transport,
             streaming=False,
@@ -97,17 +79,14 @@ class TraceBuilder:
             system="Be exact.",
             user=user,
         )
-        self.trace: list[Record] = [self.started]
+        self.trace: list[trace.Record] = [self.started]
         self.items: list[Item] = [UserMessage((Text(user),))]
         self.calls: tuple[ToolCall, ...] = ()
         self.results: dict[str, ToolResult] = {}
         self.turn: ModelTurn | None = None
-        self.n = 0
-        self._ids = 0
-        self.tool_calls = 0
-        self.refused = 0
+        self.n = self._ids = self.tool_calls = self.refused = 0
 
-    def add(self, *records: Record) -> "TraceBuilder":
+    def add(self, *records: trace.Record) -> Self:
         """Append records as they are."""
         self.trace.extend(records)
         return self
@@ -121,7 +100,7 @@ class TraceBuilder:
         payload: bytes | None = None,
         violations: Sequence[Any] = (),
         **changes: Any,
-    ) -> "TraceBuilder":
+    ) -> Self:
         """A request with the history as it stands."""
         self.n += 1
         told = control(mode) if isinstance(mode, str) else mode
@@ -133,8 +112,8 @@ class TraceBuilder:
             control=told,
             tool_choice="none" if told is not None else None,
         )
-        request = replace(request, **changes)
-        return self.add(RequestSent(n=self.n, request=request, at=at, payload=payload, violations=tuple(violations)))
+        request, found = replace(request, **changes), tuple(violations)
+        return self.add(trace.RequestSent(n=self.n, request=request, at=at, payload=payload, violations=found))
 
     def call(self, tool: str, arguments: Any = None, call_id: str | None = None) -> ToolCall:
         """A call under a fresh id. Text is taken as raw arguments."""
@@ -144,7 +123,7 @@ class TraceBuilder:
 
     def reply(
         self, *calls: ToolCall, say: str = "", stop: StopReason | None = None, usage: Usage = NO_USAGE, **more: Any
-    ) -> "TraceBuilder":
+    ) -> Self:
         """The model's turn. `refuse` makes its text a refusal, `cut` breaks the stream off."""
         refuse, cut = more.pop("refuse", False), more.pop("cut", False)
         parts = ((Refusal(say) if refuse else Text(say)),) if say else ()
@@ -153,25 +132,25 @@ class TraceBuilder:
             message=AssistantMessage((*parts, *calls)), stop=ordinary if stop is None else stop, usage=usage
         )
         self.calls, self.results = calls, {}
-        return self.add(ReplySent(n=self.n, reply=self.turn, cut=cut))
+        return self.add(trace.ReplySent(n=self.n, reply=self.turn, cut=cut))
 
-    def fault(self, kind: FaultKind = FaultKind.TRANSIENT, **more: Any) -> "TraceBuilder":
+    def fault(self, kind: FaultKind = FaultKind.TRANSIENT, **more: Any) -> Self:
         """The attempt fails."""
-        return self.add(ReplySent(n=self.n, reply=ModelFault(kind=kind, message="no", **more)))
+        return self.add(trace.ReplySent(n=self.n, reply=ModelFault(kind=kind, message="no", **more)))
 
-    def start(self, call: ToolCall, arguments: str | None = None) -> "TraceBuilder":
+    def start(self, call: ToolCall, arguments: str | None = None) -> Self:
         """The executor is reached."""
         self.tool_calls += 1
         raw = call.arguments if arguments is None else arguments
-        return self.add(ToolStarted(call_id=call.call_id, tool=call.name, arguments=raw))
+        return self.add(trace.ToolStarted(call_id=call.call_id, tool=call.name, arguments=raw))
 
     def finish(
         self, call: ToolCall, text: str = "Same page.", outcome: OutcomeClass = OutcomeClass.OK, data: Any = None
-    ) -> "TraceBuilder":
+    ) -> Self:
         """The executor returns; the result waits to join."""
         content = (Text(text),) if text else ()
         self.add(
-            ToolEnded(
+            trace.ToolEnded(
                 call_id=call.call_id, tool=call.name, outcome=ToolOutcome(outcome=outcome, content=content, data=data)
             )
         )
@@ -180,13 +159,13 @@ class TraceBuilder:
         self.results[call.call_id] = ToolResult(call_id=call.call_id, tool=call.name, content=content)
         return self
 
-    def execute(self, *calls: ToolCall, text: str = "Same page.", **more: Any) -> "TraceBuilder":
+    def execute(self, *calls: ToolCall, text: str = "Same page.", **more: Any) -> Self:
         """Start and finish calls (all of the turn where none is named)."""
         for call in calls or self.calls:
             self.start(call).finish(call, text, **more)
         return self
 
-    def error(self, call: ToolCall, text: str) -> "TraceBuilder":
+    def error(self, call: ToolCall, text: str) -> Self:
         """An error result that waits to join; its code stands in its first line."""
         first = text.partition("\n")[0]
         code = first[1:-1] if first.startswith("[tool.") and first.endswith("]") else None
@@ -195,21 +174,21 @@ class TraceBuilder:
         )
         return self
 
-    def refuse(self, *calls: ToolCall, text: str = REFUSED) -> "TraceBuilder":
+    def refuse(self, *calls: ToolCall, text: str = REFUSED) -> Self:
         """Refuse calls for the budget."""
         for call in calls:
             self.refused += 1
             self.error(call, text)
         return self
 
-    def answer_rest(self, code: str = "tool.not_run") -> "TraceBuilder":
+    def answer_rest(self, code: str = "tool.not_run") -> Self:
         """Answer every open call of the turn with a code."""
         for call in self.calls:
             if call.call_id not in self.results:
                 self.error(call, f"[{code}]\nNot run.")
         return self
 
-    def join(self, calls: Sequence[ToolCall] | None = None, said: AssistantMessage | None = None) -> "TraceBuilder":
+    def join(self, calls: Sequence[ToolCall] | None = None, said: AssistantMessage | None = None) -> Self:
         """The turn and its results (of `calls`, all by default) join the conversation."""
         assert self.turn is not None
         self.items.append(self.turn.message if said is None else said)
@@ -220,38 +199,37 @@ class TraceBuilder:
         )
         return self
 
-    def step(self, *calls: tuple[str, Any], mode: str | None = None, text: str = "Same page.") -> "TraceBuilder":
+    def step(self, *calls: tuple[str, Any], mode: str | None = None, text: str = "Same page.") -> Self:
         """A whole ordinary step: request, turn, executions, results."""
         return self.request(mode).reply(*[self.call(tool, given) for tool, given in calls]).execute(text=text).join()
 
-    def checkpoint(
-        self, trigger: str, pending: Sequence[str] = (), items: Sequence[Item] | None = None
-    ) -> "TraceBuilder":
+    def checkpoint(self, trigger: str, pending: Sequence[str] = (), items: Sequence[Item] | None = None) -> Self:
         """A checkpoint of the conversation as it stands."""
-        held = tuple(self.items if items is None else items)
+        held, version = tuple(self.items if items is None else items), len(self.trace)
+        open_calls = tuple(pending)
         return self.add(
-            CheckpointWritten(trigger=trigger, version=len(self.trace), conversation=held, pending=tuple(pending))
+            trace.CheckpointWritten(trigger=trigger, version=version, conversation=held, pending=open_calls)
         )
 
-    def event(self, name: str, **fields: Any) -> "TraceBuilder":
+    def event(self, name: str, **fields: Any) -> Self:
         """A run event."""
-        return self.add(EventEmitted(name=name, fields=fields))
+        return self.add(trace.EventEmitted(name=name, fields=fields))
 
-    def wait(self, seconds: float) -> "TraceBuilder":
+    def wait(self, seconds: float) -> Self:
         """A wait before the next attempt."""
-        return self.add(Waited(seconds=seconds))
+        return self.add(trace.Waited(seconds=seconds))
 
-    def ask(self, call: ToolCall) -> "TraceBuilder":
+    def ask(self, call: ToolCall) -> Self:
         """A call waits for a person."""
-        return self.add(ApprovalAsked(call_id=call.call_id, tool=call.name))
+        return self.add(trace.ApprovalAsked(call_id=call.call_id, tool=call.name))
 
-    def intervene(self, do: str, call_id: str | None = None, **details: Any) -> "TraceBuilder":
+    def intervene(self, do: str, call_id: str | None = None, **details: Any) -> Self:
         """Something from outside."""
-        return self.add(Intervened(do=do, call_id=call_id, details=details))
+        return self.add(trace.Intervened(do=do, call_id=call_id, details=details))
 
-    def script_fault(self, rule: str, message: str) -> "TraceBuilder":
+    def script_fault(self, rule: str, message: str) -> Self:
         """A request that the script does not hold."""
-        return self.add(ScriptFault(rule=rule, message=message, n=self.n))
+        return self.add(trace.ScriptFault(rule=rule, message=message, n=self.n))
 
     def end(
         self,
@@ -263,7 +241,7 @@ class TraceBuilder:
         at: float = 0.0,
         conversation: Sequence[Item] | None = None,
         **more: Any,
-    ) -> "TraceBuilder":
+    ) -> Self:
         """The subject returns; its counters are right unless told otherwise."""
         counted = {"model_calls": self.n, "tool_calls": self.tool_calls, "refused_calls": self.refused}
         outcome = RunOutcome(
@@ -274,19 +252,16 @@ class TraceBuilder:
             counters=Counters(**{**counted, **(counters or {})}),
             **more,
         )
-        return self.add(RunEnded(outcome=outcome, at=at))
+        return self.add(trace.RunEnded(outcome=outcome, at=at))
 
-    def fail(self, reason: str, error_class: str, **more: Any) -> "TraceBuilder":
+    def fail(self, reason: str, error_class: str, **more: Any) -> Self:
         """The run fails; calls that are open in the last turn are answered as not run."""
-        if self.calls and not (self.items and self._joined()):
+        answered = {one.call_id for one in self.items if isinstance(one, ToolResult)}
+        if self.calls and self.calls[-1].call_id not in answered:
             self.answer_rest().join()
         return self.end(Status.FAILED, reason, error_class, **more)
 
-    def _joined(self) -> bool:
-        wanted = self.calls[-1].call_id
-        return any(isinstance(one, ToolResult) and one.call_id == wanted for one in self.items)
-
-    def answer(self, say: str = "Done.", mode: str | None = None, **more: Any) -> "TraceBuilder":
+    def answer(self, say: str = "Done.", mode: str | None = None, **more: Any) -> Self:
         """A last request that the model answers, and the end."""
         return self.request(mode).reply(say=say).end(message=say, **more)
 
@@ -322,9 +297,3 @@ def tool() -> Callable[..., ToolDeclaration]:
 def instruction() -> Callable[..., Control]:
     """Make a control instruction."""
     return control
-
-
-@pytest.fixture
-def platform() -> Callable[[str], SystemMessage]:
-    """Make a platform message inside the history."""
-    return SystemMessage

@@ -12,18 +12,11 @@ from harness.vocabulary.usage import Price, Usage
 from harness.vocabulary.verdict import VerdictName
 
 Run = Callable[..., Any]
-FIT = "loop.budget.fit-before-dispatch"
-REFUSAL = "loop.budget.refusal-is-a-result"
-CHECKPOINT = "loop.budget.refusal-before-checkpoint"
 NEVER_FAIL = "loop.budget.tool-calls-never-fail-the-answer"
 RESERVE = "loop.budget.reserve-is-synthesis"
 VIOLATION = "loop.budget.reserve-violation"
 SCOPE = "loop.budget.step-scope"
-ACCOUNTING = "loop.budget.accounting"
-ATTEMPTS = "loop.budget.attempts-count"
 HARD = "loop.budget.hard-stop"
-COST = "loop.budget.cost"
-USAGE = "loop.budget.cumulative-usage"
 
 
 def batch(run: Run, room: int = 2, size: int = 3, **more: Any) -> tuple[Any, list[Any]]:
@@ -31,155 +24,6 @@ def batch(run: Run, room: int = 2, size: int = 3, **more: Any) -> tuple[Any, lis
     trace = run(limits={"max_tool_calls": room}, **more).request()
     calls = [trace.call("fetch", {"u": place}) for place in range(size)]
     return trace.reply(*calls), calls
-
-
-# --- fit-before-dispatch ---
-
-
-def test_the_first_calls_that_fit_run_and_the_rest_are_refused(run: Run) -> None:
-    trace, calls = batch(run)
-    assert trace.execute(*calls[:2]).refuse(calls[2]).join().answer(mode="tool_calls").verdict(FIT) is VerdictName.PASS
-
-
-def test_a_batch_that_just_fits_runs_whole(run: Run) -> None:
-    trace, _ = batch(run, room=3)
-    assert trace.execute().join().answer(mode="tool_calls").verdict(FIT) is VerdictName.PASS
-
-
-def test_a_batch_well_inside_the_budget_is_no_occasion(run: Run) -> None:
-    trace, _ = batch(run, room=9)
-    assert trace.execute().join().answer().verdict(FIT) is VerdictName.UNTESTABLE
-
-
-def test_a_dispatch_beyond_the_budget_fails(run: Run) -> None:
-    trace, _ = batch(run)
-    assert "call 3 (fetch, c3) is refused: 2 tool calls were left" in trace.execute().join().answer().failure(FIT)
-
-
-def test_refusing_a_call_that_fits_fails(run: Run) -> None:
-    trace, calls = batch(run)
-    trace.execute(calls[0], calls[2]).refuse(calls[1]).join().answer(mode="tool_calls")
-    found = trace.findings(FIT)
-    assert [one.verdict for one in found] == [VerdictName.FAIL] * 2
-    assert "call 2" in found[0].expected
-    assert "call 3" in found[1].expected
-
-
-def test_asking_a_person_for_a_call_beyond_the_budget_fails(run: Run) -> None:
-    trace, calls = batch(run)
-    trace.execute(*calls[:2]).ask(calls[2]).end(Status.SUSPENDED, waiting_for=("c3",))
-    assert "put before a person" in trace.failure(FIT)
-
-
-def test_calls_that_may_not_run_take_no_slot(run: Run) -> None:
-    trace = run(limits={"max_tool_calls": 1}).request()
-    lost, good = trace.call("nowhere"), trace.call("fetch")
-    trace.reply(lost, good).error(lost, "[tool.unknown]\nNo such tool.").execute(good).join().answer(mode="tool_calls")
-    assert trace.verdict(FIT) is VerdictName.PASS
-
-
-def test_a_pending_approval_holds_its_slot(run: Run, tool: Any) -> None:
-    trace = run(limits={"max_tool_calls": 2}, tools=[tool("fetch"), tool("pay", approval=True)]).request()
-    pay, one, two = trace.call("pay"), trace.call("fetch", {"u": 1}), trace.call("fetch", {"u": 2})
-    trace.reply(pay, one, two).execute(one).refuse(two).ask(pay).end(Status.SUSPENDED, waiting_for=("c1",))
-    trace.intervene("deny", "c1").intervene("resume").error(pay, "[tool.denied]\nDo not retry.").join()
-    assert trace.answer().verdict(FIT) is VerdictName.PASS
-
-
-def test_a_denial_frees_its_slot(run: Run, tool: Any) -> None:
-    trace = run(limits={"max_tool_calls": 1}, tools=[tool("fetch"), tool("pay", approval=True)]).request()
-    pay = trace.call("pay")
-    trace.reply(pay).ask(pay).end(Status.SUSPENDED, waiting_for=("c1",)).intervene("deny", "c1").intervene("resume")
-    trace.error(pay, "[tool.denied]\nDo not retry.").join().step(("fetch", {"u": 1})).answer(mode="tool_calls")
-    assert trace.verdict(FIT) is VerdictName.PASS
-
-
-# --- refusal-is-a-result ---
-
-
-def test_a_refusal_is_an_error_result_that_asks_for_an_answer(run: Run) -> None:
-    trace, calls = batch(run)
-    trace.execute(*calls[:2]).refuse(calls[2]).join().answer(mode="tool_calls")
-    assert trace.verdict(REFUSAL) is VerdictName.PASS
-
-
-def test_a_refused_call_without_a_result_fails(run: Run) -> None:
-    trace, calls = batch(run)
-    trace.execute(*calls[:2]).join().answer(mode="tool_calls")
-    assert "call 3 (fetch, c3) has an error result tool.budget_exhausted; actual it has no result" in trace.failure(
-        REFUSAL
-    )
-
-
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
-        ("[tool.failed]\nAnswer from the evidence.", "error result tool.budget_exhausted"),
-        ("Answer from the evidence.", "error result tool.budget_exhausted"),
-        ("[tool.budget_exhausted]", "tells the model to answer"),
-        ("[tool.budget_exhausted]\nNo more.", "tells the model to answer"),
-    ],
-)
-def test_a_refusal_of_another_form_fails(run: Run, text: str, says: str) -> None:
-    trace, calls = batch(run)
-    trace.execute(*calls[:2]).refuse(calls[2], text=text).join().answer(mode="tool_calls")
-    assert says in trace.failure(REFUSAL)
-
-
-def test_a_refused_call_that_reached_the_executor_fails(run: Run) -> None:
-    trace, calls = batch(run)
-    trace.execute().refuse(calls[2]).join().answer(mode="tool_calls")
-    assert "never reaches the executor" in trace.failure(REFUSAL)
-
-
-def test_a_proposed_event_for_a_refused_call_fails(run: Run) -> None:
-    trace, calls = batch(run)
-    for call in calls:
-        trace.event("tool.call.proposed", call_id=call.call_id, tool=call.name)
-    trace.execute(*calls[:2]).refuse(calls[2]).join().answer(mode="tool_calls")
-    assert "emitted for dispatched calls only" in trace.failure(REFUSAL)
-
-
-def test_a_wrong_refused_counter_fails(run: Run) -> None:
-    trace, calls = batch(run)
-    trace.execute(*calls[:2]).refuse(calls[2]).join().answer(mode="tool_calls", counters={"refused_calls": 0})
-    assert "1 refused calls are counted apart" in trace.failure(REFUSAL)
-
-
-# --- refusal-before-checkpoint ---
-
-
-def refused_late(run: Run, moment: str) -> Any:
-    trace, calls = batch(run)
-    trace.refuse(calls[2])
-    before, after = [*trace.items, trace.turn.message, trace.results["c3"]], [*trace.items, trace.turn.message]
-    if moment != "none":
-        trace.checkpoint(
-            "tool_pending",
-            pending=["c1", "c2"] if moment != "pending" else ["c1", "c2", "c3"],
-            items=after if moment == "late" else before,
-        )
-    return trace.execute(*calls[:2]).join().answer(mode="tool_calls")
-
-
-def test_refusals_in_the_pending_checkpoint_pass(run: Run) -> None:
-    assert refused_late(run, "early").verdict(CHECKPOINT) is VerdictName.PASS
-
-
-@pytest.mark.parametrize(
-    ("moment", "says"),
-    [
-        ("late", "holds the refusal of call 3"),
-        ("none", "a tool_pending checkpoint before the first dispatch"),
-        ("pending", "call 3 (fetch, c3) stays refused"),
-    ],
-)
-def test_refusals_outside_the_pending_checkpoint_fail(run: Run, moment: str, says: str) -> None:
-    assert says in refused_late(run, moment).failure(CHECKPOINT)
-
-
-def test_a_batch_without_refusals_is_no_occasion(run: Run) -> None:
-    assert run().step(("fetch", {})).answer().verdict(CHECKPOINT) is VerdictName.UNTESTABLE
 
 
 # --- tool-calls-never-fail-the-answer, step-scope ---
@@ -339,77 +183,6 @@ def test_a_cancel_wins_over_the_violation(run: Run) -> None:
     assert trace.verdict(VIOLATION) is VerdictName.PASS
 
 
-# --- accounting, attempts, usage, cost ---
-
-
-def test_dispatched_calls_are_counted(run: Run) -> None:
-    assert run().step(("fetch", {})).answer().verdict(ACCOUNTING) is VerdictName.PASS
-    wrong = run().step(("fetch", {})).answer(counters={"tool_calls": 2})
-    assert "1 dispatched tool calls are counted; actual the outcome counts 2" in wrong.failure(ACCOUNTING)
-
-
-def test_refused_calls_are_no_usage(run: Run) -> None:
-    trace, calls = batch(run)
-    trace.execute(*calls[:2]).refuse(calls[2]).join().answer(mode="tool_calls", counters={"tool_calls": 3})
-    assert "2 dispatched tool calls are counted" in trace.failure(ACCOUNTING)
-
-
-def test_every_attempt_is_a_model_call(run: Run) -> None:
-    assert run().request().fault().answer().verdict(ATTEMPTS) is VerdictName.PASS
-    wrong = run().request().fault().answer(counters={"model_calls": 1})
-    assert "2 model calls are counted; actual the outcome counts 1" in wrong.failure(ATTEMPTS)
-
-
-USED = Usage(input_tokens=10, output_tokens=2)
-
-
-def spent(run: Run, usage: Usage) -> Any:
-    trace = run().request().fault(usage=USED).request()
-    return trace.reply(say="Done.", usage=USED).end(usage=usage)
-
-
-def test_the_usage_of_failed_attempts_counts(run: Run) -> None:
-    assert spent(run, Usage(input_tokens=20, output_tokens=4)).verdict(ATTEMPTS) is VerdictName.PASS
-    assert "input_tokens: at least 20" in spent(run, Usage(input_tokens=10, output_tokens=4)).failure(ATTEMPTS)
-
-
-def test_usage_is_the_sum_of_final_figures(run: Run) -> None:
-    assert spent(run, Usage(input_tokens=20, output_tokens=4)).verdict(USAGE) is VerdictName.PASS
-    assert "output_tokens: 4; actual the outcome says 6" in spent(run, Usage(input_tokens=20, output_tokens=6)).failure(
-        USAGE
-    )
-
-
-def test_what_nobody_reported_is_none(run: Run) -> None:
-    wrong = spent(run, Usage(input_tokens=20, output_tokens=4, cached_tokens=0))
-    assert "cached_tokens: not reported (None); actual the outcome says 0" in wrong.failure(USAGE)
-    assert "input_tokens: 20; actual the outcome says None" in spent(run, Usage(output_tokens=4)).failure(USAGE)
-
-
-def test_usage_that_a_wire_fills_in_is_not_judged(run: Run) -> None:
-    trace = run(transport="openai-chat").request().reply(say="Done.").end(usage=Usage(input_tokens=3, output_tokens=3))
-    assert trace.verdict(USAGE) is VerdictName.UNTESTABLE
-
-
-PRICES = {"sim-model": Price(input=Decimal(3), output=Decimal(15), cached=Decimal("0.3"))}
-
-
-def paid(run: Run, counted: str) -> Any:
-    usage = Usage(input_tokens=1000, cached_tokens=400, cache_write_tokens=100, output_tokens=50)
-    trace = run(settings={"prices": PRICES}).request().reply(say="Done.", usage=usage)
-    return trace.end(counters={"cost": Decimal(counted)})
-
-
-def test_cost_is_usage_times_price(run: Run) -> None:
-    # 500 plain and 100 written at 3, 400 cached at 0.3, 50 out at 15
-    assert paid(run, "0.00267").verdict(COST) is VerdictName.PASS
-    assert "a cost of $0.00267" in paid(run, "0.00375").failure(COST)
-
-
-def test_a_run_without_prices_has_no_cost(run: Run) -> None:
-    assert run().answer().verdict(COST) is VerdictName.UNTESTABLE
-
-
 # --- hard-stop ---
 
 
@@ -433,6 +206,13 @@ def test_another_end_of_a_spent_budget_fails(run: Run) -> None:
     assert "failed, budget_exceeded, since model_calls is spent" in trace.failure(HARD)
 
 
+def test_the_denial_of_a_last_turn_may_end_the_run_first(run: Run, tool: Any) -> None:
+    trace = run(limits={"max_model_calls": 1}, tools=[tool("pay", denied="policy.no")]).request()
+    calls = [trace.call("pay", {"n": place}) for place in range(2)]
+    trace.reply(*calls).error(calls[0], "[tool.denied]\nDo not retry.").error(calls[1], "[tool.denied]\nDo not retry.")
+    assert trace.join().fail("repeated_denial", "ToolPolicyDenied").verdict(HARD) is VerdictName.PASS
+
+
 def test_an_end_before_the_budget_is_spent_fails(run: Run) -> None:
     trace = run().step(("fetch", {})).fail("budget_exceeded", "BudgetExceeded")
     assert "no hard budget is spent" in trace.failure(HARD)
@@ -448,6 +228,7 @@ def test_a_retry_that_finds_the_budget_spent_ends_the_run(run: Run) -> None:
 def test_an_answer_in_hand_completes(run: Run) -> None:
     trace = run(limits={"max_model_calls": 1}).request().reply(say="Done.")
     assert "an answer in hand completes" in trace.end(Status.FAILED, "budget_exceeded", "BudgetExceeded").failure(HARD)
-    trace = run(limits={"max_cost": Decimal("0.001")}, settings={"prices": PRICES}).request()
+    prices = {"sim-model": Price(input=Decimal(3), output=Decimal(15))}
+    trace = run(limits={"max_cost": Decimal("0.001")}, settings={"prices": prices}).request()
     trace.reply(say="Done.", usage=Usage(input_tokens=1_000_000, output_tokens=1)).end(message="Done.")
     assert trace.verdict(HARD) is VerdictName.PASS

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from harness.vocabulary.content import Text, ToolCall, ToolResult, UserMessage
+from harness.vocabulary.content import SystemMessage, Text, ToolCall, ToolResult, UserMessage
 from harness.vocabulary.turn import FaultKind
 from harness.vocabulary.verdict import VerdictName
 
@@ -82,9 +82,9 @@ def test_an_instruction_that_quotes_fails(run: Run, instruction: Any, quoted: st
     assert says in spent(run).request(told).reply(say="Done.").end().failure(LEAK)
 
 
-def test_an_instruction_in_the_history_fails(run: Run, instruction: Any, platform: Any) -> None:
+def test_an_instruction_in_the_history_fails(run: Run, instruction: Any) -> None:
     trace = spent(run)
-    trace.items.append(platform(instruction("tool_calls").text))
+    trace.items.append(SystemMessage(instruction("tool_calls").text))
     found = trace.answer(mode="tool_calls").findings(LEAK)
     assert (found[0].verdict, found[0].request, found[0].pointer) == (VerdictName.FAIL, 2, "/items/3")
 
@@ -95,15 +95,15 @@ def test_an_instruction_in_place_of_the_volatile_one_fails(run: Run, instruction
     assert "no instruction in the history" in trace.answer().failure(LEAK)
 
 
-def test_an_instruction_in_a_checkpoint_fails(run: Run, instruction: Any, platform: Any) -> None:
+def test_an_instruction_in_a_checkpoint_fails(run: Run, instruction: Any) -> None:
     trace = spent(run).request("tool_calls").reply(say="Done.")
-    held = [*trace.items, platform(instruction("tool_calls").text)]
+    held = [*trace.items, SystemMessage(instruction("tool_calls").text)]
     assert "no checkpoint holds the instruction" in trace.checkpoint("final", items=held).end().failure(LEAK)
 
 
-def test_an_instruction_in_the_outcome_fails(run: Run, instruction: Any, platform: Any) -> None:
+def test_an_instruction_in_the_outcome_fails(run: Run, instruction: Any) -> None:
     trace = spent(run).request("tool_calls").reply(say="Done.")
-    held = [*trace.items, platform(instruction("tool_calls").text)]
+    held = [*trace.items, SystemMessage(instruction("tool_calls").text)]
     assert "the outcome holds no instruction" in trace.end(conversation=held).failure(LEAK)
 
 

@@ -146,7 +146,7 @@ def _reason(attempt: Attempt, call: Call) -> str:
     if call.declared is not None and call.declared.denied is not None:
         return f"policy {call.declared.denied}"
     decided = decision(attempt, call)
-    return f"person {decided[1]}" if decided is not None else "person"
+    return "nobody" if call.asked is None else f"person {decided[1] if decided is not None else ''}"
 
 
 def _bad_denial(attempt: Attempt, call: Call) -> Failure | None:

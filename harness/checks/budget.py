@@ -17,6 +17,8 @@ _HARD_ENDINGS = {
     "steps": Reason.MAX_STEPS_EXCEEDED,
     "deadline": Reason.DEADLINE_EXCEEDED,
 }
+_EARLIER = (Reason.REPEATED_DENIAL, Reason.CONTEXT_OVERFLOW)
+"""Other ends of a turn, that may come before its budget is read."""
 _STEP_LIMITS = ("steps", "cost", "deadline")
 
 
@@ -170,7 +172,7 @@ def hard_stop(timeline: Timeline) -> Look:
 
 def _wrong_hard_ending(timeline: Timeline, outcome: RunOutcome) -> Failure | None:
     wanted = sorted({_HARD_ENDINGS[name].value for name in timeline.closing.spent})
-    if outcome.status is Status.FAILED and outcome.reason in wanted:
+    if outcome.status is Status.FAILED and outcome.reason in (*wanted, *_EARLIER):
         return KEPT
     spent = ", ".join(timeline.closing.spent)
     return Failure(f"failed, {' or '.join(wanted)}, since {spent} is spent", describe(outcome), timeline.attempts[-1].n)

@@ -4,7 +4,7 @@ Elision may replace a result by a pointer; whether it does so rightly is judged 
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from harness.checks.breaker import mode
 from harness.checks.canonical import Signature, has_surrogate, same_arguments, well_formed
@@ -12,7 +12,7 @@ from harness.checks.finding import KEPT, Failure, Look, item
 from harness.checks.history import item_text, only_reasoning_dropped, spoken
 from harness.checks.standing import Sure
 from harness.checks.timeline import Attempt, Call, Kind, Timeline
-from harness.vocabulary.content import Item, Refusal, Text, ToolResult
+from harness.vocabulary.content import AssistantPart, Item, Refusal, Text, ToolResult
 from harness.vocabulary.request import ModelRequest
 from harness.vocabulary.turn import FaultKind, ModelFault, ModelTurn
 
@@ -124,10 +124,10 @@ def _misquoted(timeline: Timeline, turn: Attempt) -> str:
     for call, kept in zip(turn.calls, stored, strict=True):
         if kept.name != call.name or not _same_call(call, kept.arguments):
             return f"{call.label} stands there as {kept.name} {kept.arguments[:60]!r}"
-    expected, found = _said(timeline, turn), spoken([part for message in turn.said for part in message.content])
-    if expected == found or _plain(timeline, expected) == _plain(timeline, found):
+    expected, found = _said(turn), [part for message in turn.said for part in message.content]
+    if any(_text(timeline, expected, blank) == _text(timeline, found, blank) for blank in (True, False)):
         return ""
-    return f"its text stands there as {found[:60]!r}"
+    return f"its text stands there as {spoken(found)[:60]!r}"
 
 
 def _same_call(call: Call, stored: str) -> bool:
@@ -136,21 +136,21 @@ def _same_call(call: Call, stored: str) -> bool:
     return call.valid is not True and same_arguments(stored, "{}")
 
 
-def _said(timeline: Timeline, turn: Attempt) -> str:
+def _said(turn: Attempt) -> list[AssistantPart]:
     """What the model said in this turn, after what it said in the paused turns that it resumes."""
-    paused: list[str] = []
-    before = turn.previous
-    while before is not None and before.step == turn.step:
-        if before.kind is Kind.PAUSED and isinstance(before.reply, ModelTurn):
-            paused.append(spoken(before.reply.message.content))
-        before = before.previous
-    own = spoken(turn.reply.message.content) if isinstance(turn.reply, ModelTurn) else ""
-    return "".join([*reversed(paused), own])
+    parts: list[AssistantPart] = []
+    here: Attempt | None = turn
+    while here is not None and here.step == turn.step:
+        if here.kind in (Kind.PAUSED, Kind.TURN) and isinstance(here.reply, ModelTurn):
+            parts = [*here.reply.message.content, *parts]
+        here = here.previous
+    return parts
 
 
-def _plain(timeline: Timeline, text: str) -> str:
-    """Text as far as the wire keeps it: the XML fallback may lose white space around frames."""
-    text = well_formed(text)
+def _text(timeline: Timeline, parts: Sequence[AssistantPart], blank: bool) -> str:
+    """Text as far as a wire keeps it: one may drop `blank` parts, and the XML fallback white space around frames."""
+    kept = [part for part in parts if blank or spoken([part]).strip()]
+    text = well_formed(spoken(kept))
     return "".join(text.split()) if timeline.xml else text
 
 

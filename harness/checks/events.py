@@ -3,6 +3,7 @@ said. Names and ids may be equal to an argument by chance, so fields that hold t
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from harness.checks.canonical import telling, telling_strings
 from harness.checks.finding import KEPT, Failure, Look
@@ -10,7 +11,6 @@ from harness.checks.timeline import Attempt, Timeline
 from harness.vocabulary.control import CONTROL_NAMES, ReasonCode
 from harness.vocabulary.events import EventName
 from harness.vocabulary.outcome import ErrorClass, Reason
-from harness.vocabulary.trace import EventEmitted
 from harness.vocabulary.turn import FaultKind, StopReason
 
 IDENTITY = frozenset({"call_id", "tool", "waiting_for"})
@@ -35,7 +35,7 @@ def no_arguments(timeline: Timeline) -> Look:
     for attempt in timeline.attempts:
         broken = False
         for _, event in attempt.events:
-            for problem in _problems(attempt, event, suspects):
+            for problem in _problems(attempt, event.name, event.fields, suspects):
                 broken = True
                 yield Failure(f"event {event.name} carries identity and classification only", problem, attempt.n)
         if attempt.calls and attempt.events and not broken:
@@ -44,15 +44,15 @@ def no_arguments(timeline: Timeline) -> Look:
         yield from _told(timeline, suspects)
 
 
-def _problems(attempt: Attempt, event: EventEmitted, suspects: list[_Suspect]) -> Iterator[str]:
-    for key, value in event.fields.items():
+def _problems(attempt: Attempt, name: str, fields: Mapping[str, Any], suspects: list[_Suspect]) -> Iterator[str]:
+    for key, value in fields.items():
         if key in FORBIDDEN and value not in (None, "", 0, False):
             yield f"field {key}"
         elif isinstance(value, str):
-            if telling(value) and key not in IDENTITY and value not in _CLASSES and event.name != EventName.RUN_STARTED:
-                suspects.append(_Suspect(attempt, event.name, key, value))
-        elif isinstance(value, Mapping) and value and event.name != EventName.RUN_STARTED:
-            yield f"field {key} holds an object"
+            if telling(value) and key not in IDENTITY and value not in _CLASSES and name != EventName.RUN_STARTED:
+                suspects.append(_Suspect(attempt, name, key, value))
+        elif isinstance(value, Mapping):
+            yield from _problems(attempt, name, value, suspects)
 
 
 def _told(timeline: Timeline, suspects: list[_Suspect]) -> Iterator[Failure]:

@@ -105,11 +105,12 @@ class Attempt:
     """One model attempt and its window: all records from its request to the next one.
 
     `index` and `reply_index` are places in the trace. A request that the judge of the wire could not read (not
-    `legible`) is taken for the one before it: wire.legal says what is wrong with it, and nothing else does. `change` compares its history with the attempt before. `joined`
-    is what the conversation holds after this attempt's own request (None where the trace does not show it): `said`
-    with the calls `stored`, then `results`. `over_limit`: whether the proposed calls would pass the identical-call
-    limit, and `carried` whether one of them was counted in an earlier life. `size` bounds the UTF-8 bytes of the
-    request's history, from below and from above; `ragged` are the places of new items with a lone surrogate.
+    `legible`) is taken for the one before it: wire.legal says what is wrong with it, and nothing else does. `change`
+    compares its history with the attempt before. `joined` is what the conversation holds after this attempt's own
+    request (None where the trace does not show it): `said` with the calls `stored`, then `results`. `over_limit`:
+    whether the proposed calls would pass the identical-call limit, and `carried` whether one of them was counted in an
+    earlier life. `size` bounds the UTF-8 bytes of the request's history, from below and from above; `ragged` are the
+    places of new items with a lone surrogate.
     """
 
     n: int

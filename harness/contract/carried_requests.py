@@ -1,17 +1,19 @@
 """What each wire carries of a neutral request: the documented losses, as one function for each place.
 
 `wire.decode(adapter.render(request))` must equal `carried_request(request, transport)`: nothing else may be lost, on
-either side. Losses of every wire: opaque parts of another provider, assistant messages and user messages of which
-nothing is left, `tool_choice` without tools, undecodable arguments (sent as `{}`), lone surrogates. Losses of one wire
-stand in its own part below. An assistant message without calls at the end is read as the paused turn that it is.
+either side. Losses of every wire: opaque parts of another provider, messages of which nothing is left, `tool_choice`
+without tools, undecodable arguments (sent as `{}`), lone surrogates. Losses of one wire stand in its own part below.
+An assistant message without calls at the end is read as the paused turn that it is.
 
-It is written from the rules of the wires and shares no code with adapters or judges. It knows no JSON payload. Not
-covered, since no legal history holds it: user text that imitates this project's own marks on a wire without them.
+It is written from the rules of the wires and shares no code with adapters or judges; it knows no payload. Not covered,
+since a provider or a loop makes no such history: text that imitates this project's own marks on a wire without fields
+for them.
 """
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from harness.contract.carried_arguments import as_object, as_text, well_formed
 from harness.vocabulary.content import (
@@ -33,42 +35,277 @@ from harness.vocabulary.request import ModelRequest
 from harness.vocabulary.tools import ToolDefinition
 
 _REASON = re.compile(r"\[(tool\.[a-z_]+)\](?:\n|\Z)")
-_ANTHROPIC_DEFAULT_MAX_TOKENS = 4096
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Wire:
     """The places of a request that a wire carries in its own way."""
 
-    user: Callable[[Iterable[UserPart]], Iterable[UserPart]]
+    user: Callable[[Sequence[UserPart]], Iterable[UserPart]]
     assistant: Callable[[Sequence[AssistantPart]], Iterable[AssistantPart]]
-    result: Callable[[ToolResult], tuple[ResultPart, ...]]
-    tool: Callable[[ToolDefinition], ToolDefinition] = lambda tool: tool
-    blank_system_messages: bool = True
-    first_system_message_is_prompt: bool = False
-    joins_assistant_messages: bool = False
-    tools_in_synthesis: bool = True
+    result: Callable[[ToolResult], Iterable[ResultPart]]
+    tool: Callable[[ToolDefinition], ToolDefinition]
     default_max_tokens: int | None = None
+    blank_system_messages: bool = True
+    joins_assistant_messages: bool = False
+    prompt_is_a_message: bool = False
+    tools_in_synthesis: bool = True
 
 
 def carried_request(request: ModelRequest, transport: str) -> ModelRequest:
     """The request as the judge of `transport` reads it back. Raises KeyError for an unknown transport."""
     wire = _WIRES[transport]
-    items = list(_items(request, wire, transport))
-    paused = None if request.paused is None else _turn(request.paused, wire, transport)
-    if paused is None and request.control is None and items and _is_pause(items[-1]):
-        paused = items.pop()
-    hidden = request.tool_choice == "none" and not wire.tools_in_synthesis
-    tools = () if hidden else tuple(wire.tool(tool) for tool in request.tools)
-    system, items = _prompt(request.system, items, wire, bool(tools))
-    return well_formed(
-        replace(
-            request,
-            system=system,
-            tools=tools,
-            items=tuple(items),
-            tool_choice=_tool_choice(request, wire),
-            paused=paused,
-            max_output_tokens=None if request.max_output_tokens == wire.default_max_tokens else request.max_output_tokens,
-        )
+    tools = _tools(request, wire)
+    items, paused = _conversation(_of_provider(request, transport), wire)
+    system, items = _prompt(request.system, items, wire, said=bool(tools))
+    limit = request.max_output_tokens
+    carried = replace(
+        request,
+        system=system,
+        tools=tools,
+        items=items,
+        tool_choice=_tool_choice(request, tools, wire),
+        paused=paused,
+        max_output_tokens=None if limit == wire.default_max_tokens else limit,
     )
+    return well_formed(carried)
+
+
+def _tools(request: ModelRequest, wire: _Wire) -> tuple[ToolDefinition, ...]:
+    if request.tool_choice == "none" and not wire.tools_in_synthesis:
+        return ()
+    return tuple(map(wire.tool, request.tools))
+
+
+def _tool_choice(request: ModelRequest, tools: Sequence[ToolDefinition], wire: _Wire) -> Literal["none"] | None:
+    if not wire.tools_in_synthesis:
+        return "none" if request.control is not None and not tools else None
+    return request.tool_choice if request.tools else None
+
+
+def _prompt(system: str, items: tuple[Item, ...], wire: _Wire, *, said: bool) -> tuple[str, tuple[Item, ...]]:
+    """A wire whose prompt is its first system message takes the first one of the history for it."""
+    first = items[0] if items else None
+    if wire.prompt_is_a_message and not system and not said and isinstance(first, SystemMessage):
+        return first.text, items[1:]
+    return system, items
+
+
+def _of_provider(request: ModelRequest, transport: str) -> ModelRequest:
+    """The request without the opaque parts of other providers."""
+
+    def own(message: AssistantMessage) -> AssistantMessage:
+        return AssistantMessage(tuple(part for part in message.content if _stays(part, transport)))
+
+    def kept(item: Item) -> Item:
+        if isinstance(item, AssistantMessage):
+            return own(item)
+        if isinstance(item, SystemMessage):
+            return item
+        content = tuple(part for part in item.content if _stays(part, transport))
+        return replace(item, content=content)
+
+    paused = None if request.paused is None else own(request.paused)
+    return replace(request, items=tuple(map(kept, request.items)), paused=paused)
+
+
+def _stays(part: AssistantPart | Image, transport: str) -> bool:
+    return not isinstance(part, Opaque) or part.provider == transport
+
+
+def _conversation(request: ModelRequest, wire: _Wire) -> tuple[tuple[Item, ...], AssistantMessage | None]:
+    """The history and the paused turn."""
+    items = list(_items(request.items, wire))
+    paused = None if request.paused is None else _turn(request.paused, wire)
+    if paused is None and request.control is None and items and _is_paused(items[-1]):
+        last = items.pop()
+        assert isinstance(last, AssistantMessage)
+        paused = last
+    return tuple(items), paused
+
+
+def _is_paused(item: Item) -> bool:
+    return isinstance(item, AssistantMessage) and not item.calls
+
+
+def _items(items: Iterable[Item], wire: _Wire) -> Iterator[Item]:
+    names: dict[str, str] = {}
+    open_turn: tuple[AssistantPart, ...] = ()
+    for item in items:
+        if isinstance(item, AssistantMessage):
+            turn = _turn(item, wire)
+            names.update((call.call_id, call.name) for call in (turn.calls if turn else ()))
+            open_turn += turn.content if turn else ()
+            if open_turn and not wire.joins_assistant_messages:
+                yield AssistantMessage(open_turn)
+                open_turn = ()
+            continue
+        carried = _client_item(item, wire, names)
+        if open_turn and carried is not None:
+            yield AssistantMessage(open_turn)
+            open_turn = ()
+        if carried is not None:
+            yield carried
+    if open_turn:
+        yield AssistantMessage(open_turn)
+
+
+def _turn(message: AssistantMessage, wire: _Wire) -> AssistantMessage | None:
+    parts = tuple(wire.assistant(message.content))
+    return AssistantMessage(parts) if parts else None
+
+
+def _client_item(item: UserMessage | SystemMessage | ToolResult, wire: _Wire, names: dict[str, str]) -> Item | None:
+    if isinstance(item, UserMessage):
+        parts = tuple(wire.user(item.content))
+        return UserMessage(parts) if parts else None
+    if isinstance(item, SystemMessage):
+        return item if item.text.strip() or wire.blank_system_messages else None
+    content = tuple(wire.result(item))
+    said = next((part.text for part in content if isinstance(part, Text)), "")
+    reason = _REASON.match(said) if item.is_error else None
+    known = names.get(item.call_id, "") if wire.tools_in_synthesis else item.tool
+    return replace(item, tool=known, content=content, reason_code=reason and reason[1])
+
+
+def _same(parts: Sequence[UserPart]) -> Iterable[UserPart]:
+    return parts
+
+
+def _without_blanks(parts: Sequence[UserPart | AssistantPart]) -> Iterator[UserPart | AssistantPart]:
+    return (part for part in parts if not isinstance(part, Text | Refusal) or part.text.strip())
+
+
+def _texts(parts: Iterable[UserPart | AssistantPart]) -> str:
+    return "".join(part.text for part in parts if isinstance(part, Text))
+
+
+# OpenAI Chat: text, refusal and calls have a place each, so their order is lost. Of opaque parts (fields of a message)
+# nothing comes back in the neutral form, which the judge reads from the wire's own fields. Images of results come last.
+def _chat_assistant(parts: Sequence[AssistantPart]) -> Iterator[AssistantPart]:
+    text = _texts(parts)
+    refusals = [part.text for part in parts if isinstance(part, Refusal)]
+    calls = [replace(part, arguments=as_text(part.arguments)) for part in parts if isinstance(part, ToolCall)]
+    if text:
+        yield Text(text)
+    if refusals and (text or calls or any(refusals)):
+        yield Refusal("".join(refusals))
+    yield from calls
+
+
+def _chat_result(result: ToolResult) -> Iterable[ResultPart]:
+    texts = [part for part in result.content if not isinstance(part, Image)]
+    images = [part for part in result.content if isinstance(part, Image)]
+    return (*_marked(texts, result.is_error), *images)
+
+
+def _marked(parts: Sequence[ResultPart], is_error: bool) -> Sequence[ResultPart]:
+    """Parts on a wire whose error mark is text: an only text that is empty is no text, where it stands alone or the
+    mark takes its place."""
+    texts = [part for part in parts if isinstance(part, Text)]
+    if len(texts) == 1 and not texts[0].text and (is_error or len(parts) == 1):
+        return [part for part in parts if not isinstance(part, Text)]
+    return parts
+
+
+# OpenAI Responses: one item a part, so assistant messages that stand side by side are one turn.
+def _responses_assistant(parts: Sequence[AssistantPart]) -> Iterator[AssistantPart]:
+    for part in parts:
+        if isinstance(part, ToolCall):
+            yield replace(part, arguments=as_text(part.arguments))
+        elif not isinstance(part, Text) or part.text:
+            yield part
+
+
+def _responses_result(result: ToolResult) -> Sequence[ResultPart]:
+    return _marked(result.content, result.is_error)
+
+
+# Anthropic Messages: no blank text but for a result that is one text, no refusals, arguments are objects.
+def _anthropic_user(parts: Sequence[UserPart]) -> Iterator[UserPart]:
+    return (part for part in parts if not isinstance(part, Text) or part.text.strip())
+
+
+def _anthropic_assistant(parts: Sequence[AssistantPart]) -> Iterator[AssistantPart]:
+    for part in parts:
+        if isinstance(part, ToolCall):
+            yield replace(part, arguments=as_object(part.arguments))
+        elif isinstance(part, Opaque):
+            yield part
+        elif part.text.strip():
+            yield Text(part.text)
+
+
+def _anthropic_result(result: ToolResult) -> Sequence[ResultPart]:
+    if len(result.content) == 1 and isinstance(result.content[0], Text):
+        return result.content if result.content[0].text else ()
+    return tuple(_anthropic_user(result.content))
+
+
+# XML fallback: everything is text. Images of results become a line of text, texts join, white space beside frames goes,
+# refusals are text, schemas lose `strict`, and in synthesis the tools are not shown.
+def _xml_user(parts: Sequence[UserPart]) -> Iterator[UserPart]:
+    return (part for part in parts if not isinstance(part, Opaque))
+
+
+def _xml_assistant(parts: Sequence[AssistantPart]) -> Iterator[AssistantPart]:
+    joined: list[AssistantPart] = []
+    for part in parts:
+        if isinstance(part, ToolCall):
+            joined.append(replace(part, arguments=as_text(part.arguments)))
+        elif isinstance(part, Text | Refusal) and joined and isinstance(joined[-1], Text):
+            joined[-1] = Text(joined[-1].text + part.text)
+        elif isinstance(part, Text | Refusal):
+            joined.append(Text(part.text))
+    calls = any(isinstance(part, ToolCall) for part in joined)
+    return (part for part in joined if not isinstance(part, Text) or (part.text.strip() if calls else part.text))
+
+
+def _xml_result(result: ToolResult) -> Iterator[ResultPart]:
+    text = "".join(_xml_result_text(part) for part in result.content)
+    if text:
+        yield Text(text)
+
+
+def _xml_result_text(part: ResultPart) -> str:
+    if isinstance(part, Image):
+        return f"[image {part.media_type}, {len(part.data)} base64 characters: not shown on this transport]"
+    return part.text if isinstance(part, Text) else ""
+
+
+def _tool_as_it_is(tool: ToolDefinition) -> ToolDefinition:
+    return tool
+
+
+def _lenient(tool: ToolDefinition) -> ToolDefinition:
+    return replace(tool, strict=False)
+
+
+_WIRES: dict[str, _Wire] = {
+    "openai-chat": _Wire(
+        user=_same, assistant=_chat_assistant, result=_chat_result, tool=_tool_as_it_is, prompt_is_a_message=True
+    ),
+    "openai-responses": _Wire(
+        user=_same,
+        assistant=_responses_assistant,
+        result=_responses_result,
+        tool=_tool_as_it_is,
+        joins_assistant_messages=True,
+    ),
+    "anthropic-messages": _Wire(
+        user=_anthropic_user,
+        assistant=_anthropic_assistant,
+        result=_anthropic_result,
+        tool=_tool_as_it_is,
+        default_max_tokens=4096,
+        blank_system_messages=False,
+    ),
+    "xml-fallback": _Wire(
+        user=_xml_user,
+        assistant=_xml_assistant,
+        result=_xml_result,
+        tool=_lenient,
+        prompt_is_a_message=True,
+        tools_in_synthesis=False,
+    ),
+}

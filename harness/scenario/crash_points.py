@@ -54,7 +54,8 @@ def _difference(whole: RunOutcome, outcome: RunOutcome) -> tuple[str, str] | Non
     for name in _FIELDS:
         expected, actual = getattr(whole, name), getattr(outcome, name)
         if plain(expected) != plain(actual):
-            return f"{name} {expected!r}", repr(actual)
+            why = f" ({outcome.reason}, {outcome.error_class})" if name == "status" and outcome.reason else ""
+            return f"{name} {plain(expected)}", f"{plain(actual)}{why}"
     if list(whole.conversation) != list(outcome.conversation):
         return f"the same {len(whole.conversation)} items of conversation", f"other ones ({len(outcome.conversation)})"
     return None

@@ -23,6 +23,8 @@ FILE = "permitted-differences.toml"
 _SOURCE = "design: the outcome and the neutral trace are equal over depths, transports and streaming modes"
 _KEYS = {"at", "arms", "because"}
 _MISSING = "nothing"
+_OBJECTS = Arm("anthropic-messages", streaming=False)
+"""The arm whose answers hold tool arguments as objects, never as text."""
 
 
 class PermittedError(ValueError):
@@ -40,10 +42,10 @@ class Permitted:
 
     def covers(self, path: Sequence[str], arm: Arm) -> bool:
         """Whether a difference at `path` on `arm` is permitted."""
-        steps = self.at.split(".")
+        patterns, steps = self.at.split("."), ".".join(path).split(".")
         return (
-            len(path) >= len(steps)
-            and all(fnmatchcase(step, pattern) for step, pattern in zip(path, steps, strict=False))
+            len(steps) >= len(patterns)
+            and all(fnmatchcase(step, pattern) for step, pattern in zip(steps, patterns, strict=False))
             and arm in matching(self.arms)
         )
 
@@ -79,7 +81,8 @@ def permitted_by(scenario: Scenario) -> tuple[Permitted, ...]:
 
 def compare(trace: Sequence[Record], twin: Sequence[Record], arm: Arm, permitted: Sequence[Permitted]) -> Finding:
     """The finding on a run over a wire and the same scenario at depth sim."""
-    here, there = neutral(trace), neutral(twin)
+    objects = arm == _OBJECTS
+    here, there = neutral(trace, objects=objects), neutral(twin, objects=objects)
     for place, pair in enumerate(zip(here, there, strict=False)):
         for expected, actual, path in _differences(*pair):
             if not any(one.covers(path, arm) for one in permitted):

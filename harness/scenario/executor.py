@@ -43,10 +43,11 @@ class _Stock:
 
 @dataclass(slots=True)
 class _Bench:
-    """One tool: its answers, and how often it ran."""
+    """One tool: its answers, whether they look at the arguments, and how often it ran."""
 
     tool: Tool
     stocks: list[_Stock]
+    chooses: bool
     runs: int = 0
     sequences: dict[int, Iterator[Answer]] = field(default_factory=dict)
 
@@ -96,7 +97,7 @@ class ScriptedTools:
         if self._crashed and call.call_id in self._answers:
             return self._answers[call.call_id]
         bench.runs += 1
-        answer = _next(bench, _decoded(call.arguments))
+        answer = _next(bench, _decoded(call.arguments) if bench.chooses else None)
         if answer is not None:
             self._answers[call.call_id] = (answer, bench.runs)
         return answer, bench.runs
@@ -126,7 +127,7 @@ class ScriptedTools:
 
 def _bench(tool: Tool) -> _Bench:
     stocks = [_Stock(answer, _times(answer)) for answer in tool.answers]
-    return _Bench(tool, stocks)
+    return _Bench(tool, stocks, any(answer.when is not None for answer in tool.answers))
 
 
 def _times(answer: Answer) -> int | None:

@@ -1,7 +1,8 @@
 """A trace without its wire: plain nested values that are equal over depths, transports and streaming modes.
 
 Call ids are numbered by their first appearance, arguments are canonical JSON, provider reasoning is left out (each
-provider has its own). A reply has no ids: on the XML fallback those of the script never reach the subject.
+provider has its own). A reply has no ids: on the XML fallback those of the script never reach the subject. A whole
+Anthropic answer holds arguments as an object, so that text which is none becomes {} there: `objects` reads both so.
 """
 
 import json
@@ -33,19 +34,20 @@ Entry = tuple[str, Any]
 """The kind of a record, and what it says."""
 
 
-def neutral(trace: Sequence[Record]) -> list[Entry]:
+def neutral(trace: Sequence[Record], *, objects: bool = False) -> list[Entry]:
     """The neutral trace; `RunStarted`, which names the transport, is left out."""
-    return _Reader().read(trace)
+    return _Reader("{}" if objects else None).read(trace)
 
 
 class _Reader:
-    def __init__(self) -> None:
+    def __init__(self, undecodable: str | None) -> None:
+        self._undecodable = undecodable
         self._ids: dict[str, str] = {}
         self._items: dict[int, tuple[Item, Any]] = {}
         self._kinds: dict[type, Callable[[Any], Entry]] = {
             RequestSent: lambda one: ("request", self._request(one.request if one.built is None else one.built)),
-            ReplySent: lambda one: ("reply", _reply(one)),
-            ToolStarted: lambda one: ("tool run", [self._id(one.call_id), one.tool, canonical(one.arguments)]),
+            ReplySent: lambda one: ("reply", self._reply(one)),
+            ToolStarted: lambda one: ("tool run", [self._id(one.call_id), one.tool, self._arguments(one.arguments)]),
             ToolEnded: lambda one: ("tool outcome", [self._id(one.call_id), one.tool, plain(one.outcome)]),
             EffectMarked: lambda one: ("effect mark", self._id(one.call_id)),
             CheckpointWritten: lambda one: ("checkpoint", {"trigger": one.trigger, "pending": self._all(one.pending)}),
@@ -113,7 +115,22 @@ class _Reader:
 
     def _part(self, part: Any) -> dict[str, Any]:
         if isinstance(part, ToolCall):
-            return {"call": self._id(part.call_id), "tool": part.name, "arguments": canonical(part.arguments)}
+            return {"call": self._id(part.call_id), "tool": part.name, "arguments": self._arguments(part.arguments)}
+        return {"kind": type(part).__name__, **asdict(part)}
+
+    def _arguments(self, text: str) -> str:
+        return canonical(text, self._undecodable)
+
+    def _reply(self, sent: ReplySent) -> dict[str, Any]:
+        reply = sent.reply
+        if isinstance(reply, ModelFault):
+            return {"fault": reply.kind.value, "status": reply.status, "retry_after": reply.retry_after}
+        parts = [self._reply_part(part) for part in reply.message.content if not isinstance(part, Opaque)]
+        return {"turn": parts, "stop": reply.stop.value, "usage": plain(reply.usage), "cut": sent.cut}
+
+    def _reply_part(self, part: Any) -> dict[str, Any]:
+        if isinstance(part, ToolCall):
+            return {"tool": part.name, "arguments": self._arguments(part.arguments)}
         return {"kind": type(part).__name__, **asdict(part)}
 
     def _outcome(self, outcome: RunOutcome) -> dict[str, Any]:
@@ -125,26 +142,12 @@ class _Reader:
         return made
 
 
-def _reply(sent: ReplySent) -> dict[str, Any]:
-    reply = sent.reply
-    if isinstance(reply, ModelFault):
-        return {"fault": reply.kind.value, "status": reply.status, "retry_after": reply.retry_after}
-    parts = [_reply_part(part) for part in reply.message.content if not isinstance(part, Opaque)]
-    return {"turn": parts, "stop": reply.stop.value, "usage": plain(reply.usage), "cut": sent.cut}
-
-
-def _reply_part(part: Any) -> dict[str, Any]:
-    if isinstance(part, ToolCall):
-        return {"tool": part.name, "arguments": canonical(part.arguments)}
-    return {"kind": type(part).__name__, **asdict(part)}
-
-
-def canonical(arguments: str) -> str:
-    """Argument text with sorted keys and without white space; the raw text where it does not decode."""
+def canonical(arguments: str, undecodable: str | None = None) -> str:
+    """Argument text with sorted keys and without white space; where it does not decode, `undecodable` or the text."""
     try:
         return json.dumps(json.loads(arguments or "{}"), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     except ValueError:
-        return arguments
+        return arguments if undecodable is None else undecodable
 
 
 def plain(value: Any) -> Any:
