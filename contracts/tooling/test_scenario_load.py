@@ -64,7 +64,7 @@ BAD = {
         GOOD.replace("repeat: always", "repeat: [1]"),
         ["good.yaml:8: `tools.fetch.answers.0.repeat` is [1]; write a whole number or 'always'"],
     ),
-    "a number is no text": (GOOD.replace("say: Done.", "say: 5"), ["good.yaml:12: `script.1.say` is 5; write a text"]),
+    "a number is no text": (GOOD.replace("say: Done.", "say: 5"), ["good.yaml:12: `script.1.say` is 5; write a text (quote it)"]),
     "a word outside its list": (
         GOOD.replace("completed", "complete"),
         ["good.yaml:13: `expect.outcome` is 'complete'; write 'completed', 'failed', 'cancelled' or 'suspended'"],
@@ -80,8 +80,8 @@ BAD = {
     "id outside its pattern": (
         GOOD.replace("id: good", "id: Good_one"),
         [
-            "good.yaml:1: `id` is 'Good_one' in a file called 'good'; write `id: good` or rename the file",
             "good.yaml:1: `id` is 'Good_one'; it should match pattern '^[a-z0-9-]{1,80}$'",
+            "good.yaml:1: `id` is 'Good_one' in a file called 'good'; write `id: good` or rename the file",
         ],
     ),
     "unknown rule": (
@@ -173,7 +173,7 @@ BAD = {
     ),
     "broken YAML": (
         GOOD + "  bad: [\n",
-        ["good.yaml:14: not YAML: did not find expected <document start>; mend the line, or the indentation above it"],
+        ["good.yaml:14: not YAML: did not find expected key; mend the line, or the indentation above it"],
     ),
     "a tag": (
         GOOD.replace("user: Do it.", "user: !!python/object:os.system Do it."),
