@@ -1,12 +1,13 @@
 """Excerpts, views and elision: what the model sees, and what stays whole (loop.md section 5)."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.loop.elision import fit
 from harness.loop.excerpt import allowances, excerpt_batch, excerpt_text
 from harness.loop.history import History, Log
-from harness.loop.text import byte_length, well_formed
+from harness.loop.text import byte_length, well_formed, well_formed_json
 from harness.vocabulary.content import AssistantMessage, Item, Opaque, Text, ToolCall, ToolResult, UserMessage
 
 
@@ -110,3 +111,18 @@ def test_the_running_size_equals_a_fresh_count(sizes: list[int], budget: int) ->
     assert history.shown_bytes - fitted.history.shown_bytes == fresh - shown
     if fitted.elided:
         assert shown < fresh
+
+
+@pytest.mark.parametrize(
+    ("raw", "mended"),
+    [
+        (r'{"t":"\ud99c end"}', r'{"t":"\ufffd end"}'),
+        (r'{"t":"\uDF00"}', r'{"t":"\ufffd"}'),
+        (r'{"t":"\ud83d\ude00"}', r'{"t":"\ud83d\ude00"}'),
+        (r'{"t":"\ud83d\ud83d\ude00"}', r'{"t":"\ufffd\ud83d\ude00"}'),
+        (r'{"t":"\\ud83d"}', r'{"t":"\\ud83d"}'),
+        ('{"t":"\udc00"}', '{"t":"\ufffd"}'),
+    ],
+)
+def test_lone_surrogates_in_arguments_become_the_replacement_character(raw: str, mended: str) -> None:
+    assert well_formed_json(raw) == mended

@@ -189,9 +189,29 @@ def test_of_two_workers_resuming_one_run_one_wins(kind: str, tmp_path: Path) -> 
     run_sync(task, world.ports(store))
     stored = store.load(task)
     assert stored is not None
-    store.write("r", stored.version, "tool_pending", stored.state)
-    with pytest.raises(StaleCheckpoint):
-        store.write("r", stored.version, "tool_pending", stored.state)
+    mine = store.claim("r", stored.version)
+    late = stored.version
+    for attempt in (
+        lambda: store.claim("r", late),
+        lambda: store.write("r", late, "tool_pending", stored.state),
+        lambda: store.mark_effect("r", late, "c0_0"),
+    ):
+        with pytest.raises(StaleCheckpoint, match="'r' is at version"):
+            attempt()
+    assert store.write("r", mine, "tool_pending", stored.state) == mine + 1
+    assert store.load(task) is not None and not store.load(task).effects_sent  # type: ignore[union-attr]
+
+
+def test_a_decision_taken_before_a_crash_may_be_sent_again() -> None:
+    world, task = World([("ask",)]), _task()
+    ports = world.ports(MemoryStore())
+    run_sync(task, ports)
+    approve = [Decision(call_id="c0_0", approve=True)]
+    world.crash_after = world.effects + 4
+    with pytest.raises(Crash):
+        resume_sync(task, ports, approve)
+    assert resume_sync(task, ports, approve).status is Status.COMPLETED
+    assert world.runs.count("ask:c0_0") == 1
 
 
 def test_refusals_stand_in_the_checkpoint_before_dispatch() -> None:

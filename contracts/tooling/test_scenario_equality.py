@@ -69,7 +69,7 @@ def test_every_arm_has_the_neutral_trace_of_depth_sim(arm: Arm, twin: list[Recor
 
 def changed(trace: list[Record], kind: type, **fields: Any) -> list[Record]:
     place = max(place for place, one in enumerate(trace) if type(one) is kind)
-    return [*trace[:place], replace(trace[place], **fields), *trace[place + 1 :]]  # type: ignore[type-var]
+    return [*trace[:place], replace(trace[place], **fields), *trace[place + 1 :]]
 
 
 def ended(trace: list[Record]) -> RunEnded:

@@ -6,8 +6,8 @@ import pytest
 
 from harness.scenario.answers import ScriptedToolError
 from harness.scenario.clock import SimulatedClock
-from harness.scenario.executor import ScriptedTools
 from harness.scenario.document import Document
+from harness.scenario.executor import ScriptedTools
 from harness.scenario.format import Scenario
 from harness.vocabulary.content import Image, Text, ToolCall
 from harness.vocabulary.tools import OutcomeClass, ToolOutcome

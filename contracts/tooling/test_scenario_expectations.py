@@ -20,7 +20,7 @@ title: t
 proves: [loop.turn.order, loop.tools.unknown]
 user: u
 limits: {{max_tool_calls: 3, max_cost: 1}}
-settings: {{context_budget_tokens: 700, prices: {{sim-model: {{input: 1000, output: 0}}}}}}
+settings: {{context_budget_tokens: 900, prices: {{sim-model: {{input: 1000, output: 0}}}}}}
 tools:
   read: {{effect: read_only, answers: [{{large: 3000}}, {{text: small}}]}}
   pay: {{effect: non_idempotent, answers: [{{text: paid}}]}}
@@ -75,7 +75,11 @@ KEYS = {
         "results: [{tool: pay, nth: 2, reason_code: tool.denied}]",
         "tool.budget_exhausted",
     ),
-    "results.call_9": ("results: [{call: call_1, is_error: false}]", "results: [{call: call_9, is_error: true}]", "no such"),
+    "results.call_9": (
+        "results: [{call: call_1, is_error: false}]",
+        "results: [{call: call_9, is_error: true}]",
+        "no such",
+    ),
     "requests.4.tool_choice": (
         "requests: [{at: 4, tool_choice: none}]",
         "requests: [{at: 4, tool_choice: default}]",
@@ -103,7 +107,11 @@ KEYS = {
         "pointers for ['call_1']",
     ),
     "requests.7": ("requests: [{at: 4, items: 7}]", "requests: [{at: 7, items: 9}]", "the run made 4"),
-    "events": ("events: [run.started, model.failed, run.completed]", "events: [run.completed, run.started]", "run.started"),
+    "events": (
+        "events: [run.started, model.failed, run.completed]",
+        "events: [run.completed, run.started]",
+        "run.started",
+    ),
     "checkpoints": ("checkpoints: [tool_pending, final]", "checkpoints: [final, tool_pending]", "tool_pending"),
     "waits": ("waits: [{at_least: 1, at_most: 2}]", "waits: [2.5]", "[2.0]"),
     "usage.input": ("usage: {input: 300}", "usage: {input: 100}", "300"),
@@ -165,7 +173,12 @@ def test_a_finding_names_the_rules_that_the_scenario_proves_and_the_request() ->
 
 @pytest.mark.parametrize(
     ("expect", "capability"),
-    [("steps: 1", "usage"), ("events: [run.started]", "events"), ("waits: []", "waits"), ("checkpoints: [final]", "checkpoints")],
+    [
+        ("steps: 1", "usage"),
+        ("events: [run.started]", "events"),
+        ("waits: []", "waits"),
+        ("checkpoints: [final]", "checkpoints"),
+    ],
 )
 def test_what_a_subject_does_not_show_is_not_applicable(expect: str, capability: str) -> None:
     (finding,) = judged(f"{{{expect}}}", capabilities=frozenset(CAPABILITIES) - {capability})

@@ -64,7 +64,10 @@ BAD = {
         GOOD.replace("repeat: always", "repeat: [1]"),
         ["good.yaml:8: `tools.fetch.answers.0.repeat` is [1]; write a whole number or 'always'"],
     ),
-    "a number is no text": (GOOD.replace("say: Done.", "say: 5"), ["good.yaml:12: `script.1.say` is 5; write a text (quote it)"]),
+    "a number is no text": (
+        GOOD.replace("say: Done.", "say: 5"),
+        ["good.yaml:12: `script.1.say` is 5; write a text (quote it)"],
+    ),
     "a word outside its list": (
         GOOD.replace("completed", "complete"),
         ["good.yaml:13: `expect.outcome` is 'complete'; write 'completed', 'failed', 'cancelled' or 'suspended'"],
@@ -129,9 +132,7 @@ BAD = {
     ),
     "turn that says nothing": (
         GOOD.replace("say: Done.", "when: {control: none}"),
-        [
-            "good.yaml:12: `script.1` says nothing; write `say`, `calls`, `refusal`, `fail` or `raw`, or `empty: true`"
-        ],
+        ["good.yaml:12: `script.1` says nothing; write `say`, `calls`, `refusal`, `fail` or `raw`, or `empty: true`"],
     ),
     "pause on a wire without pauses": (
         GOOD.replace("say: Done.", "say: Done.\n    stop: pause"),
@@ -177,10 +178,7 @@ BAD = {
     ),
     "a tag": (
         GOOD.replace("user: Do it.", "user: !!python/object:os.system Do it."),
-        [
-            "good.yaml:4: the tag 'tag:yaml.org,2002:python/object:os.system'; leave it out: a scenario holds plain "
-            "data"
-        ],
+        ["good.yaml:4: the tag 'tag:yaml.org,2002:python/object:os.system'; leave it out: a scenario holds plain data"],
     ),
     "a merge key": (
         GOOD.replace("user: Do it.", "<<: {user: Do it.}"),

@@ -1,4 +1,4 @@
-"""What happens to a run from outside: who decides about which call, when time passes, when a run is cancelled or killed."""
+"""What happens to a run from outside: decisions about calls, time that passes, a cancel, a kill."""
 
 import pytest
 
@@ -51,7 +51,9 @@ def test_a_decision_is_for_the_call_that_it_names() -> None:
     approve = Intervention(at="approval_requested", call="mine", do="approve", by="ann")
     deny = Intervention(at="approval_requested", call="call_1", do="deny", reason="too much")
     action = Outside(approve, deny).suspend("call_1", "mine")
-    assert action == Action(rulings=(Ruling("call_1", False, "too much", ""), Ruling("mine", True, None, "ann")), times=1)
+    assert action == Action(
+        rulings=(Ruling("call_1", False, "too much", ""), Ruling("mine", True, None, "ann")), times=1
+    )
 
 
 def test_a_call_may_be_named_by_its_number_and_its_tool() -> None:
@@ -63,7 +65,9 @@ def test_a_call_may_be_named_by_its_number_and_its_tool() -> None:
 
 def test_on_the_xml_fallback_the_adapter_s_ids_are_understood() -> None:
     second = Intervention(at="approval_requested", call="mine", do="approve")
-    assert [ruling.call_id for ruling in Outside(second, transport="xml-fallback").suspend("x1", "x2").rulings] == ["x2"]
+    assert [ruling.call_id for ruling in Outside(second, transport="xml-fallback").suspend("x1", "x2").rulings] == [
+        "x2"
+    ]
 
 
 def test_ids_of_the_xml_fallback_count_the_calls_of_the_history() -> None:

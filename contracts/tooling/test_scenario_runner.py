@@ -1,5 +1,7 @@
 """Running a scenario: what is a finding, what is a fault of the harness, and what does not apply."""
 
+import subprocess
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
@@ -125,7 +127,9 @@ def test_a_script_that_is_not_played_to_its_end_is_a_failure(requirements: Mappi
 
 
 def test_leaving_the_script_fails_the_rule_that_it_points_to(requirements: Mapping[str, Requirement]) -> None:
-    text = TEXT.replace("  - calls: [{tool: read}, {tool: pay}]\n", "").replace("say: Done.", "say: Done.\n    when: {control: steps}")
+    text = TEXT.replace("  - calls: [{tool: read}, {tool: pay}]\n", "").replace(
+        "say: Done.", "say: Done.\n    when: {control: steps}"
+    )
     run = run_scenario(scenario(text), Fake(one_answer), requirements=requirements)
     assert "loop.budget.reserve-is-synthesis" in [one.check for one in failures(run)]
 
@@ -146,7 +150,10 @@ def test_an_exception_of_the_harness_is_no_finding(requirements: Mapping[str, Re
 
     run = run_scenario(scenario(), Fake(broken), requirements=requirements)
     assert run.findings == () and not run.kept
-    assert run.harness_fault is not None and "ZeroDivisionError: in our own code (test_scenario_runner.py:" in run.harness_fault
+    assert (
+        run.harness_fault is not None
+        and "ZeroDivisionError: in our own code (test_scenario_runner.py:" in run.harness_fault
+    )
 
 
 def test_a_fault_of_the_simulated_provider_is_no_finding(requirements: Mapping[str, Requirement]) -> None:
@@ -192,11 +199,11 @@ CRASH = [
 
 @pytest.mark.parametrize("transport", ["sim", "openai-responses"])
 @pytest.mark.parametrize("crash", CRASH)
-def test_a_killed_run_goes_on_from_its_store(crash: str, transport: str, requirements: Mapping[str, Requirement]) -> None:
+def test_a_killed_run_goes_on_from_its_store(
+    crash: str, transport: str, requirements: Mapping[str, Requirement]
+) -> None:
     text = TEXT.replace("expect: {outcome: completed, executed: {pay: 1}}", "expect: {outcome: completed}")
-    run = run_scenario(
-        scenario(text, f"crash: {crash}\n"), Reference(), requirements=requirements, transport=transport
-    )
+    run = run_scenario(scenario(text, f"crash: {crash}\n"), Reference(), requirements=requirements, transport=transport)
     assert run.harness_fault is None
     assert [one.do for one in run.trace if isinstance(one, Intervened)] == ["crash"]
     assert run.outcome is not None and run.outcome.message == "Done."
@@ -253,3 +260,22 @@ def test_of_two_workers_the_late_one_changes_nothing(requirements: Mapping[str, 
     assert run.outcome is not None and run.outcome.message == "Done."
     done = [one.do for one in run.trace if isinstance(one, Intervened)]
     assert done == ["crash", "resume", "fenced"]
+
+
+def test_a_run_without_a_wire_loads_no_sdk_and_nothing_that_slows_a_start() -> None:
+    code = """
+import sys
+from pathlib import Path
+from harness.checks.requirements import load_requirements
+from harness.data_root import data_root
+from harness.scenario.load import load_scenario
+from harness.scenario.runner import run_scenario
+from harness.subjects.reference import Reference
+root = data_root()
+scenario = load_scenario(root / "scenarios" / "breaker" / "identical-calls-earn-synthesis.yaml")
+run = run_scenario(scenario, Reference(), requirements=load_requirements(root / "contracts" / "requirements"))
+assert run.kept, run
+print(*sorted({"openai", "anthropic", "httpx2", "hypothesis", "pytest", "sqlite3"} & set(sys.modules)))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == ""

@@ -124,7 +124,12 @@ def test_each_kind_of_turn_has_its_parts_and_its_stop(turn: str, stop: StopReaso
 
 @pytest.mark.parametrize(
     ("transport", "kind"),
-    [("anthropic-messages", "thinking"), ("openai-responses", "reasoning"), ("openai-chat", None), ("xml-fallback", None)],
+    [
+        ("anthropic-messages", "thinking"),
+        ("openai-responses", "reasoning"),
+        ("openai-chat", None),
+        ("xml-fallback", None),
+    ],
 )
 def test_reasoning_has_the_provider_s_own_shape(transport: str, kind: str | None) -> None:
     made = Model(scenario("[{reasoning: Hm., say: Yes.}]"), Arm(transport)).turn()
@@ -155,13 +160,17 @@ def test_a_failure_is_worded_as_the_provider_words_it() -> None:
 
 
 def test_a_failure_that_says_its_words_keeps_them() -> None:
-    model = Model(scenario("[{fail: {status: 418, type: teapot, message: Short and stout.}}, {fail: {connection: refused}}]"))
+    model = Model(
+        scenario("[{fail: {status: 418, type: teapot, message: Short and stout.}}, {fail: {connection: refused}}]")
+    )
     assert model.ask() == StatusReply(status=418, error_type="teapot", message="Short and stout.")
     assert model.ask() == ConnectionReply("refused")
 
 
 def test_a_raw_answer_is_given_byte_for_byte() -> None:
-    model = Model(scenario('[{raw: {status: 200, headers: {Content-Type: text/html}, chunks: ["<p>", "é"], end: reset}}]'))
+    model = Model(
+        scenario('[{raw: {status: 200, headers: {Content-Type: text/html}, chunks: ["<p>", "é"], end: reset}}]')
+    )
     assert model.ask() == RawReply(
         status=200, headers={"content-type": "text/html"}, chunks=(b"<p>", "é".encode()), end="reset"
     )

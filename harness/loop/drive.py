@@ -3,17 +3,17 @@
 Both read the newest checkpoint, feed the opening events to the same driver, and answer its slow requests.
 """
 
-import asyncio
 from collections.abc import Generator, Sequence
 from typing import Any
 
 from harness.loop.events import ApprovalResolved, CancelRequested, Resumed, RunTool, Started
 from harness.loop.perform import Attempt, Driver, Pause, Runs, Slow, Timed
 from harness.loop.ports import AsyncPorts, Ports, SyncPorts
+from harness.loop.state import Phase, SlotState
 from harness.loop.stream_guard import StreamGuard
 from harness.loop.task import Decision, Task
 from harness.vocabulary.content import Text, ToolCall
-from harness.vocabulary.outcome import RunOutcome, Status
+from harness.vocabulary.outcome import RunOutcome
 from harness.vocabulary.request import ModelRequest
 from harness.vocabulary.tools import OutcomeClass, ToolOutcome
 from harness.vocabulary.turn import ModelFault, ModelTurn
@@ -35,12 +35,17 @@ def _opening(task: Task, ports: Ports[Any, Any], decisions: Sequence[Decision], 
             raise UnknownDecision(
                 f"no call {decision.call_id!r} waits in run {task.run_id!r}; it waits for {sorted(waiting)}"
             )
-    resolved = [ApprovalResolved(made.call_id, made.approve, made.reason, now) for made in decisions]
+    # A decision that the run has already taken (it broke off behind it) is no event any more (loop.approval.once).
+    asked = {slot.call.call_id for slot in stored.state.slots if slot.state is SlotState.ASKED}
+    resolved = [
+        ApprovalResolved(made.call_id, made.approve, made.reason, now) for made in decisions if made.call_id in asked
+    ]
     cancelled = [CancelRequested(cancel, now)] if cancel is not None else []
     resumed = Resumed(stored.state, stored.effects_sent, stored.version, now)
-    if stored.state.outcome is not None and stored.state.outcome.status is not Status.SUSPENDED:
+    if stored.state.phase is Phase.DONE:
         return [resumed], stored.version
-    return [resumed, *resolved, *cancelled], stored.version
+    # Claimed before any effect: of two workers that read one checkpoint, one stops here (loop.crash.fencing).
+    return [resumed, *resolved, *cancelled], ports.store.claim(task.run_id, stored.version)
 
 
 async def run(task: Task, ports: AsyncPorts) -> RunOutcome:
@@ -113,6 +118,9 @@ def _crashed_tool(error: Exception) -> ToolOutcome:
 
 
 async def _async(steps: Generator[Slow, Any, RunOutcome], ports: AsyncPorts) -> RunOutcome:
+    # Depth sim never needs an event loop, and its import is a tenth of a cold start there.
+    import asyncio
+
     answer: Any = None
     while True:
         try:

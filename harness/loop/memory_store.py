@@ -14,14 +14,19 @@ class MemoryStore:
 
     def write(self, run_id: str, version: int, trigger: str, state: LoopState) -> int:
         """See CheckpointStore."""
-        stored = self._runs.get(run_id, (0, state))[0]
-        if stored != version:
-            raise StaleCheckpoint(f"run {run_id!r} is at version {stored}, not {version}")
+        self._check(run_id, version)
         self._runs[run_id] = (version + 1, state)
         return version + 1
 
-    def mark_effect(self, run_id: str, call_id: str) -> None:
+    def claim(self, run_id: str, version: int) -> int:
         """See CheckpointStore."""
+        self._check(run_id, version)
+        self._runs[run_id] = (version + 1, self._runs[run_id][1])
+        return version + 1
+
+    def mark_effect(self, run_id: str, version: int, call_id: str) -> None:
+        """See CheckpointStore."""
+        self._check(run_id, version)
         self._sent.setdefault(run_id, set()).add(call_id)
 
     def load(self, task: Task) -> Stored | None:
@@ -30,3 +35,8 @@ class MemoryStore:
             return None
         version, state = self._runs[task.run_id]
         return Stored(version, state, frozenset(self._sent.get(task.run_id, ())))
+
+    def _check(self, run_id: str, version: int) -> None:
+        stored = self._runs[run_id][0] if run_id in self._runs else 0
+        if stored != version:
+            raise StaleCheckpoint(f"run {run_id!r} is at version {stored}, not {version}")

@@ -146,7 +146,7 @@ class Driver:
                 )
                 self._performed("write_checkpoint", trigger)
             case MarkEffectSent(call_id):
-                ports.store.mark_effect(self._task.run_id, call_id)
+                ports.store.mark_effect(self._task.run_id, self._version, call_id)
                 ports.observe(EffectMarked(call_id=call_id))
                 self._performed("mark_effect_sent", call_id)
             case AskApproval(call):

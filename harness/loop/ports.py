@@ -68,8 +68,13 @@ class CheckpointStore(Protocol):
         """Store `state` as the successor of `version`. Raises StaleCheckpoint."""
         ...
 
-    def mark_effect(self, run_id: str, call_id: str) -> None:
-        """Make durable that the effect of a call may happen from now on."""
+    def claim(self, run_id: str, version: int) -> int:
+        """Take over a run that was read at `version`, before any effect. Returns the new version. Raises
+        StaleCheckpoint."""
+        ...
+
+    def mark_effect(self, run_id: str, version: int, call_id: str) -> None:
+        """Make durable that the effect of a call may happen from now on. Raises StaleCheckpoint."""
         ...
 
     def load(self, task: Task) -> Stored | None:

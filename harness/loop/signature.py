@@ -23,9 +23,7 @@ class NotJson(ValueError):
 def decode_json(text: str) -> Any:
     """The JSON value of `text`; numbers with a fraction or exponent become Decimal. Raises NotJson."""
     try:
-        return json.loads(
-            text, object_pairs_hook=_unique_keys, parse_float=Decimal, parse_int=_parse_int, parse_constant=_no_constant
-        )
+        return _DECODER.decode(text)
     except (ValueError, RecursionError) as error:
         raise NotJson(str(error)) from None
 
@@ -44,6 +42,11 @@ def _parse_int(text: str) -> int | Decimal:
 
 def _no_constant(name: str) -> Any:
     raise NotJson(f"{name} is not JSON")
+
+
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_unique_keys, parse_float=Decimal, parse_int=_parse_int, parse_constant=_no_constant
+)
 
 
 def canonical(value: Any) -> str:

@@ -46,17 +46,23 @@ class SqliteStore:
     def write(self, run_id: str, version: int, trigger: str, state: LoopState) -> int:
         """See CheckpointStore."""
         with self._transaction():
-            stored = self._stored(run_id)
-            if stored[0] != version:
-                raise StaleCheckpoint(f"run {run_id!r} is at version {stored[0]}, not {version}")
+            stored = self._checked(run_id, version)
             self._append(run_id, stored, state)
             row = (run_id, version + 1, trigger, len(state.history), len(state.ledger), dump_head(state))
             self._db.execute("INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?, ?)", row)
         return version + 1
 
-    def mark_effect(self, run_id: str, call_id: str) -> None:
+    def claim(self, run_id: str, version: int) -> int:
         """See CheckpointStore."""
         with self._transaction():
+            self._checked(run_id, version)
+            self._db.execute("UPDATE runs SET version = ? WHERE run_id = ?", (version + 1, run_id))
+        return version + 1
+
+    def mark_effect(self, run_id: str, version: int, call_id: str) -> None:
+        """See CheckpointStore."""
+        with self._transaction():
+            self._checked(run_id, version)
             self._db.execute("INSERT OR IGNORE INTO effects VALUES (?, ?)", (run_id, call_id))
 
     def load(self, task: Task) -> Stored | None:
@@ -76,6 +82,12 @@ class SqliteStore:
         records = [(run_id, place, dump_record(entries[place])) for place in range(stored[2], len(state.ledger))]
         self._db.executemany("INSERT INTO items VALUES (?, ?, ?)", items)
         self._db.executemany("INSERT INTO records VALUES (?, ?, ?)", records)
+
+    def _checked(self, run_id: str, version: int) -> tuple[int, int, int]:
+        stored = self._stored(run_id)
+        if stored[0] != version:
+            raise StaleCheckpoint(f"run {run_id!r} is at version {stored[0]}, not {version}")
+        return stored
 
     def _stored(self, run_id: str) -> tuple[int, int, int]:
         row = self._db.execute("SELECT version, items, records FROM runs WHERE run_id = ?", (run_id,)).fetchone()

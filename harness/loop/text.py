@@ -1,6 +1,13 @@
 """Text at the border: well formed, measured in UTF-8 bytes, cut only between code points."""
 
+import re
+
 from harness.vocabulary.content import AssistantMessage, Image, Item, Opaque, Refusal, Text, ToolCall, ToolResult
+
+_SURROGATE_ESCAPES = re.compile(
+    r"\\\\|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(?P<lone>\\u[dD][89a-fA-F][0-9a-fA-F]{2})"
+)
+"""An escaped backslash, a pair, or a lone surrogate, whichever stands first."""
 
 
 def well_formed(text: str) -> str:
@@ -10,6 +17,16 @@ def well_formed(text: str) -> str:
     except UnicodeEncodeError:
         return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return text
+
+
+def well_formed_json(text: str) -> str:
+    """JSON text in which no string holds a lone surrogate, neither as itself nor escaped."""
+    text = well_formed(text)
+    return _SURROGATE_ESCAPES.sub(_mended_escape, text) if "\\u" in text else text
+
+
+def _mended_escape(match: re.Match[str]) -> str:
+    return "\\ufffd" if match["lone"] else match[0]
 
 
 def byte_length(text: str) -> int:
@@ -59,6 +76,6 @@ def clean_part(part: object) -> object:
             clean = well_formed(text)
             return part if clean is text else Refusal(clean)
         case ToolCall(call_id, name, arguments):
-            pair = well_formed(name), well_formed(arguments)
+            pair = well_formed(name), well_formed_json(arguments)
             return part if pair == (name, arguments) else ToolCall(call_id, *pair)
     return part

@@ -17,9 +17,7 @@ class NoSuchRun(ValueError):
     """No run, or more than one, goes by a code; the text says which."""
 
 
-def find_run(
-    code: str, scenarios: Iterable[Scenario], name: Callable[[Scenario, Arm], str]
-) -> tuple[Scenario, Arm]:
+def find_run(code: str, scenarios: Iterable[Scenario], name: Callable[[Scenario, Arm], str]) -> tuple[Scenario, Arm]:
     """The run whose name is `code`, in either letter case, or begins with it. Raises NoSuchRun."""
     wanted = code.strip().upper()
     if len(wanted) < SHORTEST:

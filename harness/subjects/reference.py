@@ -256,5 +256,9 @@ class _LateStore:
     def write(self, run_id: str, version: int, trigger: str, state: Any) -> int:
         return self._store.write(run_id, version, trigger, state)
 
-    def mark_effect(self, run_id: str, call_id: str) -> None:
-        self._store.mark_effect(run_id, call_id)
+    def claim(self, run_id: str, version: int) -> int:
+        """See CheckpointStore."""
+        return self._store.claim(run_id, version)
+
+    def mark_effect(self, run_id: str, version: int, call_id: str) -> None:
+        self._store.mark_effect(run_id, version, call_id)
