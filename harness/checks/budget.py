@@ -5,10 +5,12 @@ from decimal import Decimal
 
 from harness.checks.endings import describe, dispatched, first_ending, reserve_ending, wrong_ending
 from harness.checks.finding import KEPT, Failure, Look
+from harness.checks.model import LONGEST_BACKOFF
 from harness.checks.standing import REPEATED, Sure
 from harness.checks.timeline import SIM, Attempt, Kind, Timeline
 from harness.vocabulary.control import CONTROL_NAMES
 from harness.vocabulary.outcome import ErrorClass, Reason, RunOutcome, Status
+from harness.vocabulary.turn import ModelFault
 
 BUDGET_CONTROLS = frozenset(CONTROL_NAMES) - {REPEATED}
 _HARD_ENDINGS = {
@@ -163,11 +165,25 @@ def hard_stop(timeline: Timeline) -> Look:
             yield Failure("an answer in hand completes the run", describe(last.outcome), last.n)
         elif timeline.closing.spent:
             yield KEPT
+    if last.outcome.reason == Reason.DEADLINE_EXCEEDED:
+        yield _wrong_deadline(timeline, last, last.outcome)
     outcome = owed(timeline)
     if outcome is not None and timeline.closing.spent:
         yield _wrong_hard_ending(timeline, outcome)
     elif outcome is not None or last.kind in (Kind.FAULT, Kind.EMPTY):
         yield from _early_stop(timeline, last.outcome)
+
+
+def _wrong_deadline(timeline: Timeline, last: Attempt, outcome: RunOutcome) -> Failure | None:
+    """A run that says its deadline passed, although it did not and no wait that was due would have passed it."""
+    deadline, ended = timeline.limits.deadline, timeline.ends[-1][1].at
+    if deadline is None:
+        return Failure("no deadline was set", describe(outcome), last.n)
+    asked = last.reply.retry_after if isinstance(last.reply, ModelFault) else 0.0
+    wait = LONGEST_BACKOFF if asked is None else asked
+    if ended + wait >= deadline:
+        return KEPT
+    return Failure(f"the run goes on until {deadline:g} s", f"{describe(outcome)} at {ended:g} s", last.n)
 
 
 def _wrong_hard_ending(timeline: Timeline, outcome: RunOutcome) -> Failure | None:

@@ -1,0 +1,81 @@
+"""Starting pytest as the engine of a run: its own ini, root and plugins, whatever the folder it is started in holds.
+
+A user's addopts, conftest files, PYTEST_ADDOPTS and other plugins cannot change what a gate does (build-facts.md).
+"""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.cli.progress import Progress
+from harness.plugin import PLAN_OPTION
+from harness.suite.plan import RunPlan
+from harness.suite.selection import Selected
+from harness.suite.session import RunSession
+from harness.suite.taking_part import SESSION
+
+_INI = Path(__file__).parent / "engine.ini"
+_FOREIGN = ("PYTEST_ADDOPTS", "PYTEST_PLUGINS", "PYTEST_DEBUG", "PYTEST_THEME")
+_OFF = ("cacheprovider", "terminal", "junitxml", "pastebin", "nose", "doctest", "unittest", "legacypath", "debugging")
+
+
+class Front:
+    """Sits in the controlling process: shows progress, keeps the session and what could not be collected."""
+
+    def __init__(self, total: int) -> None:
+        self.session: RunSession | None = None
+        self.problems: list[str] = []
+        self._total = total
+        self._progress: Progress | None = None
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_configure(self, config: pytest.Config) -> None:
+        """The session is there."""
+        self.session = config.stash.get(SESSION, None)
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """Something could not be collected."""
+        if report.failed:
+            self.problems.append(str(report.longrepr))
+
+    def pytest_internalerror(self, excrepr: Any) -> None:
+        """Pytest itself, or code of ours inside it, failed."""
+        self.problems.append(str(excrepr).strip().splitlines()[-1])
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """One case is done."""
+        if getattr(report, "harness", None) is None:
+            return
+        from harness.reports.result import from_json
+
+        if self._progress is None:
+            self._progress = Progress(self._total)
+        self._progress.advance(from_json(report.harness), report.failed)
+
+    def close(self) -> None:
+        """Take the progress bar away."""
+        if self._progress is not None:
+            self._progress.close()
+
+
+def run_engine(plan: RunPlan, chosen: Sequence[Selected], jobs: int, total: int) -> tuple[int, Front]:
+    """Run the chosen cases; pytest's exit code, and what the front saw."""
+    front = Front(total)
+    for name in _FOREIGN:
+        os.environ.pop(name, None)
+    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
+    root = os.getcwd()
+    arguments = ["-p", "harness.plugin", "-c", str(_INI), "--rootdir", root, "--confcutdir", root, "--noconftest"]
+    arguments += ["--import-mode=importlib", PLAN_OPTION, plan.to_text()]
+    arguments += [part for name in _OFF for part in ("-p", f"no:{name}")]
+    if jobs > 1:
+        arguments += ["-p", "xdist.plugin", "-n", str(jobs), "--maxprocesses", str(jobs)]
+    try:
+        code = pytest.main([*arguments, *(one.argument for one in chosen)], plugins=[front])
+    finally:
+        front.close()
+    return int(code), front

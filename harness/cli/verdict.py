@@ -1,0 +1,85 @@
+"""After the engine has stopped: reports from the run record, the verdict in words, and the exit code."""
+
+from pathlib import Path
+from typing import Any, TextIO
+
+from harness.cli.engine import Front
+from harness.cli.errors import CommandError, Exit
+from harness.reports.record import RunRecord, read_record
+from harness.suite.plan import RunPlan
+from harness.suite.session import RECORD_NAME, RunSession
+
+_INTERRUPTED, _INTERNAL, _USAGE = 2, 3, 4
+
+
+def say_verdict(code: int, front: Front, plan: RunPlan, output: Path, form: str, out: TextIO) -> int:
+    """Write the reports, print the result in its form, and return the exit code."""
+    if front.problems:
+        kind = Exit.HARNESS_FAULT if code == _INTERNAL else Exit.USAGE
+        raise CommandError("\n".join(front.problems), kind)
+    if code == _INTERNAL or front.session is None:
+        raise CommandError("pytest stopped with an internal error", Exit.HARNESS_FAULT)
+    if code == _USAGE:
+        raise CommandError("pytest could not start this run")
+    if not front.session.results:
+        raise CommandError("nothing ran", Exit.NOTHING_RAN)
+    record = read_record(output / RECORD_NAME)
+    _write_reports(record, output)
+    _print(record, front.session, output, form, out)
+    return Exit.INTERRUPTED if code == _INTERRUPTED else exit_code(front.session)
+
+
+def exit_code(session: RunSession) -> Exit:
+    """What a finished session comes to."""
+    if session.totals.faults:
+        return Exit.HARNESS_FAULT
+    if session.totals.broken_cases:
+        return Exit.BROKEN
+    if session.stale:
+        return Exit.STALE_BASELINE
+    return Exit.KEPT
+
+
+def _write_reports(record: RunRecord, output: Path) -> None:
+    from harness.reports.junit import junit_xml
+    from harness.reports.markdown import markdown_summary
+
+    (output / "junit.xml").write_text(junit_xml(record), encoding="utf-8", newline="\n")
+    (output / "summary.md").write_text(markdown_summary(record), encoding="utf-8", newline="\n")
+
+
+def _print(record: RunRecord, session: RunSession, output: Path, form: str, out: TextIO) -> None:
+    if form == "json":
+        out.write(_json_text(record))
+    elif form == "markdown":
+        from harness.reports.markdown import markdown_summary
+
+        out.write(markdown_summary(record))
+    else:
+        _pretty(session, record, output, out)
+    out.flush()
+
+
+def _json_text(record: RunRecord) -> str:
+    import json
+
+    from harness.reports.run_object import run_object
+
+    made: dict[str, Any] = run_object(record)
+    return json.dumps(made, indent=2, ensure_ascii=False) + "\n"
+
+
+def _pretty(session: RunSession, record: RunRecord, output: Path, out: TextIO) -> None:
+    import shutil
+
+    from harness.reports.terminal import matrix_lines, summary_lines, write_lines
+    from harness.suite.items import told
+
+    width = shutil.get_terminal_size((100, 24)).columns
+    lines = matrix_lines(session.totals, width) if session.totals.cases > 1 else []
+    for result in session.results:
+        block = told(result, session.plan.level)
+        lines += ["", *block] if block else []
+    lines += [f"STALE  {entry}" for entry in session.stale]
+    lines += ["", *summary_lines(record), f"record  {output / RECORD_NAME}"]
+    write_lines(lines, out)
