@@ -14,7 +14,9 @@ SIM = "sim"
 _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 """Crockford's base 32: no letter that reads like a digit."""
 _LENGTH = 6
-_ITEM = re.compile(r"(?P<scenario>[a-z0-9-]{1,80})\[(?:(?P<sim>sim)|(?P<transport>[a-z-]+?)-(?P<mode>stream|plain))\]\Z")
+_ITEM = re.compile(
+    r"(?P<scenario>[a-z0-9-]{1,80})\[(?:(?P<sim>sim)|(?P<transport>[a-z-]+?)-(?P<mode>stream|plain))\]\Z"
+)
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -116,6 +116,7 @@ def _finding_json(finding: Finding) -> dict[str, Any]:
         "verdict": str(finding.verdict),
         "expected": redact(finding.expected),
         "actual": redact(finding.actual),
+        "pointer": redact(finding.pointer),
     }
 
 
