@@ -248,6 +248,12 @@ def test_the_run_object_of_a_cut_run_says_so_and_keeps_to_its_schema(tmp_path: P
     assert (made["complete"], made["seconds"], made["stale"]) == (False, 0.5, [])
 
 
+def test_the_run_object_can_be_written_as_utf_8_whatever_it_quotes() -> None:
+    finding = Finding(check="a.b", verdict=VerdictName.FAIL, actual="\ud800")
+    made = run_object(RunRecord({**HEADER, "subject": "\udcff"}, (result(STREAM, finding),)))
+    assert json.dumps(made, ensure_ascii=False).encode().count("\ufffd".encode()) == 2
+
+
 def test_at_level_should_a_warning_is_a_failure_of_the_run_object(tmp_path: Path) -> None:
     warning = Finding(check="a.b", verdict=VerdictName.WARN, level="SHOULD")
     case = result(STREAM, warning)
@@ -305,8 +311,8 @@ def test_the_list_schemas_take_a_row_and_refuse_one_that_lacks_a_key(name: str) 
 
 
 def test_the_lint_schema_asks_for_every_count() -> None:
-    counts = ("exchanges", "accepted", "rejected", "unparsed", "round_trip_failed")
-    counts += ("recorded_ok_rejected", "recorded_fault_missed")
+    counts = ["exchanges", "accepted", "rejected", "unparsed", "round_trip_failed"]
+    counts += ["recorded_ok_rejected", "recorded_fault_missed"]
     finding = {"id": "x", "transport": "openai-chat", "rule": "r", "where": "/a", "message": "m"}
     made = {**dict.fromkeys(counts, 0), "by_transport": {"openai-chat": {"exchanges": 1}}, "findings": [finding]}
     jsonschema.validate(made, schema("lint"))

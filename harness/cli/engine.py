@@ -68,7 +68,8 @@ def run_engine(plan: RunPlan, chosen: Sequence[Selected], jobs: int, total: int)
     for name in _FOREIGN:
         os.environ.pop(name, None)
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
-    root = os.getcwd()
+    # One root above every chosen file: pytest gives a file outside its root no name in an item's id.
+    root = os.path.commonpath([os.getcwd(), *(one.file.resolve().parent for one in chosen)])
     arguments = ["-p", "harness.plugin", "-c", str(_INI), "--rootdir", root, "--confcutdir", root, "--noconftest"]
     arguments += ["--import-mode=importlib", PLAN_OPTION, plan.to_text()]
     arguments += [part for name in _OFF for part in ("-p", f"no:{name}")]

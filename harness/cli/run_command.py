@@ -51,6 +51,8 @@ def run(
     known = _known_transports(transports)
     if depth == "http":
         raise CommandError("depth http is for subjects in other processes; the reference loop runs at sim and wire")
+    if names and all(name.endswith("[sim]") for name in names):
+        depth = "sim"
     mode = "both" if streaming is None else ("stream" if streaming else "plain")
     return _perform(names, rest, jobs, transports=known, streaming=mode, depth=depth)
 
@@ -100,8 +102,23 @@ def _item_of(code: str, config: Configuration) -> str:
             ),
         )
     except NoSuchRun as error:
-        raise CommandError(f"{error}; give --seed and --subject as in the failing run") from None
+        recorded = _recorded(code, config)
+        if recorded is None:
+            raise CommandError(f"{error}; give --seed and --subject as in the failing run") from None
+        return recorded
     return f"{found.id}[{arm.name}]"
+
+
+def _recorded(code: str, config: Configuration) -> str | None:
+    """The case of this code in the latest record: it may come from a file outside the configured folders."""
+    from harness.reports.record import RecordError, read_record
+    from harness.suite.session import RECORD_NAME
+
+    try:
+        record = read_record(config["reports"] / "latest" / RECORD_NAME)
+    except RecordError:
+        return None
+    return next((result.node for result in record.results if result.run == code.upper() and result.node), None)
 
 
 def _loaded(chosen: Sequence[Selected]) -> list[Any]:

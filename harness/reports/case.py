@@ -52,7 +52,7 @@ def parse_item_id(text: str) -> Case | None:
 
 def run_id(case: Case, subject: str, seed: int) -> str:
     """Six characters that name this case of this subject under this seed."""
-    digest = sha256(f"{case.item_id}\n{subject}\n{seed}".encode()).digest()
+    digest = sha256(f"{case.item_id}\n{subject}\n{seed}".encode(errors="surrogatepass")).digest()
     number = int.from_bytes(digest[:8], "big")
     return "".join(_ALPHABET[number >> 5 * place & 31] for place in range(_LENGTH))
 

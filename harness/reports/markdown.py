@@ -92,7 +92,13 @@ def _told(result: CaseResult, record: RunRecord) -> Iterator[list[str]]:
 
 
 def _bounded_finding(finding: Finding) -> Finding:
-    return changed(finding, expected=_bounded(finding.expected), actual=_bounded(finding.actual))
+    return changed(
+        finding,
+        source=_bounded(finding.source),
+        expected=_bounded(finding.expected),
+        actual=_bounded(finding.actual),
+        pointer=_bounded(finding.pointer),
+    )
 
 
 def _bounded(text: str) -> str:

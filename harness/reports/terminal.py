@@ -47,7 +47,7 @@ _SHORT = {
 _MODES = ("stream", "plain")
 _LEAST_NAME = 20
 _LONGEST_HEAD = 6
-LEGEND = "kept/judged in each cell, - where nothing was judged, FAIL below a cell where a promise was broken"
+LEGEND = "how often kept, kept/judged if not always, - if never judged, FAIL below where one was broken"
 
 
 def failure_lines(result: CaseResult, finding: Finding, width: int = WIDTH) -> list[str]:
@@ -75,7 +75,8 @@ def fault_lines(result: CaseResult, width: int = WIDTH) -> list[str]:
 
 
 def matrix_lines(totals: Totals, width: int) -> list[str]:
-    """Requirements down, transports and streaming modes across, `kept/judged` in the cells; [] where nothing ran.
+    """Requirements down, transports and streaming modes across; [] where nothing ran. A cell is how often a
+    promise was kept, `kept/judged` where that was not always, `-` where it was never judged.
 
     Made to fit the width (28 columns at least), with several tables below each other where one would be too wide. What
     is broken says FAIL below its cell: the matrix says the same in black and white.
@@ -100,7 +101,7 @@ def summary_lines(record: RunRecord) -> list[str]:
     verdicts = ", ".join(f"{names[name]} {name.replace('_', ' ')}" for name in KEYS)
     return [
         f"{end.word}  {end.sentence}",
-        f"{_INDENT}{shape}; subject {printable(record.header['subject'])}, seed {record.header['seed']}, "
+        f"{_INDENT}{shape}; subject {shown(record.header['subject'])}, seed {record.header['seed']}, "
         f"depth {record.header['depth']}, level {record.level}",
         f"{_INDENT}{verdicts}",
     ]
@@ -173,7 +174,9 @@ def _line(name: str, cells: Sequence[str], width: int, column: int) -> str:
 
 
 def _count(cell: Cell) -> str:
-    return f"{cell.kept}/{cell.judged}" if cell.judged else "-"
+    if cell.kept == cell.judged:
+        return str(cell.kept) if cell.judged else "-"
+    return f"{cell.kept}/{cell.judged}"
 
 
 def _head(column: str) -> tuple[str, str]:

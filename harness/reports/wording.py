@@ -55,4 +55,5 @@ def counted(number: int, noun: str, plural: str = "") -> str:
 
 
 def _quoted(node: str) -> str:
-    return shlex.quote(node) if _BREAKS_QUOTES.search(node) else f'"{printable(node)}"'
+    name = printable(node)
+    return shlex.quote(name) if _BREAKS_QUOTES.search(name) else f'"{name}"'

@@ -91,6 +91,18 @@ def _unjudged(scenario: Scenario) -> Mistakes:
         )
 
 
+def _exhausted(scenario: Scenario) -> Mistakes:
+    """A script that no right subject can end on: its last turn gives nothing that could be the expected answer."""
+    last = scenario.script[-1]
+    answers = (last.say is not None or last.refusal is not None or last.raw is not None) and not last.calls
+    if scenario.expect.outcome == "completed" and scenario.unplayed != "allowed" and not (answers and not last.cut):
+        yield Placed(
+            ("script", len(scenario.script) - 1),
+            "the script is exhausted without an answer, but `outcome: completed` is expected",
+            "end the script with a turn that has `say`",
+        )
+
+
 def _twice(scenario: Scenario) -> Mistakes:
     for key, words in (("proves", scenario.proves), ("requires", scenario.requires)):
         for place, word in enumerate(words):
@@ -243,6 +255,7 @@ def _calls(scenario: Scenario) -> Mistakes:
 _LOOKS: tuple[Callable[[Scenario], Mistakes], ...] = (
     _words,
     _unjudged,
+    _exhausted,
     _twice,
     _settings,
     _arms,

@@ -4,6 +4,7 @@ An item fails with the failure block, never with a traceback: what is wrong lies
 """
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -57,13 +58,19 @@ class ScenarioItem(pytest.Item):
     def runtest(self) -> None:
         """Run the case; raise what pytest reports as a failure or an error."""
         runner = self.config.stash[RUNNER]
-        self.result = runner.run(self.scenario, self.arm, self.nodeid)
+        self.result = runner.run(self.scenario, self.arm, self._node())
         if self.result.fault is not None:
             raise HarnessFault
         if self.result.broken(runner.plan.level):
             raise PromiseBroken
         if set(self.result.counts()) == {"not-applicable"}:
             pytest.skip("not applicable to this subject or arm")
+
+    def _node(self) -> str:
+        """The pytest id from the working folder; with the whole path where the file lies elsewhere."""
+        here = Path.cwd()
+        file = self.path.relative_to(here).as_posix() if self.path.is_relative_to(here) else str(self.path)
+        return f"{file}::{self.name}"
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """The failure block for a broken promise; pytest's own report for anything else."""

@@ -47,6 +47,8 @@ def _matches(name: str, known: dict[str, Path]) -> Iterator[Selected]:
         yield Selected(known[case.scenario], case.item_id)
     elif name in known:
         yield Selected(known[name])
+    elif "::" in name and Path(name.partition("::")[0]).is_file():
+        yield Selected(Path(name.partition("::")[0]), name.partition("::")[2])
     elif Path(name).exists():
         yield from _on_disk(Path(name))
     else:

@@ -5,18 +5,23 @@ The child may lack the `harness` package, so the two files of the guard are load
 
 import os
 import sys
+import types
 from typing import Any
 
 _here = os.path.dirname(os.path.abspath(__file__))
 
 
-def _load(name: str) -> dict[str, Any]:
-    path = os.path.join(os.path.dirname(_here), name)
+def _load(name: str) -> Any:
+    path = os.path.join(os.path.dirname(_here), f"{name}.py")
     with open(path, encoding="utf-8") as source:
         code = compile(source.read(), path, "exec")
-    space: dict[str, Any] = {"__name__": "harness_guard", "__file__": path}
-    exec(code, space)
-    return space
+    # Under its own name: a child that is a harness itself (a pytest worker) then finds this module, not a second one,
+    # and takes over what the hook records.
+    module = types.ModuleType(f"harness.guard.{name}")
+    module.__file__ = path
+    sys.modules[module.__name__] = module
+    exec(code, vars(module))
+    return module
 
 
 def _next_sitecustomize() -> None:
@@ -35,6 +40,6 @@ def _next_sitecustomize() -> None:
 
 
 if os.environ.get("HARNESS_GUARD_LOG"):
-    _decision = _load("decision.py")
-    _load("hook.py")["install"](_decision["is_allowed"], _decision["target_of"], os.environ["HARNESS_GUARD_LOG"])
+    _decision = _load("decision")
+    _load("hook").install(_decision.is_allowed, _decision.target_of, os.environ["HARNESS_GUARD_LOG"])
 _next_sitecustomize()

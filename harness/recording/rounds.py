@@ -1,0 +1,107 @@
+"""There and back: what was read of a request or an answer, written again by the other side and read once more.
+
+A request goes decoder -> adapter -> decoder, an answer adapter -> encoder -> adapter, each as far as the wire carries
+it (`contract.carried_*`, the documented losses). Both sides are independent, so that what comes back unchanged was
+understood alike by both. Nothing is sent: all of it is pure.
+"""
+
+from collections.abc import Callable, Sequence
+
+from harness.contract.carried_requests import carried_request
+from harness.contract.carried_turns import carried_turn
+from harness.recording.differences import Difference, first_difference
+from harness.recording.exchange import Body
+from harness.transports.adapter import Adapter
+from harness.vocabulary.content import AssistantMessage, JsonObject
+from harness.vocabulary.request import ModelRequest
+from harness.vocabulary.stream import StreamEvent, StreamFailed, TurnEnded
+from harness.vocabulary.turn import FaultKind, ModelError, ModelFault, ModelTurn
+from harness.wire.codec import Codec, Decoded, UndecodableRequest, UnencodableTurn
+
+UNSAID = ModelRequest(model="", system="", tools=(), items=())
+"""The request of an answer that was recorded alone."""
+_NUMBER = 0
+"""The number of every exchange that is written anew: ids that the provider gave are kept, others do not matter."""
+
+
+def request_round(decoded: Decoded, wire: Codec, client: Adapter) -> str | None:
+    """What a request lost on its way through the adapter and back, in words; None: nothing."""
+    try:
+        body = client.render(decoded.request, stream=decoded.stream)
+        again = wire.decode(body)
+    except UndecodableRequest as error:
+        return f"the adapter renders it so that it cannot be decoded: {error}"
+    except ValueError as error:
+        return f"the adapter cannot render it: {error}"
+    lost = first_difference(carried_request(decoded.request, wire.id), again.request)
+    if lost is None and again.stream != decoded.stream:
+        lost = Difference("/stream", str(decoded.stream), str(again.stream))
+    return None if lost is None else f"rendered by the adapter and decoded again, {lost}"
+
+
+def read_answer(body: Body, request: ModelRequest, client: Adapter) -> ModelTurn | ModelFault:
+    """The turn of a 2xx answer, or the fault that it is. A stream is fed whole; its events must keep their contract."""
+    if body.kind == "sse":
+        return _read_stream((body.data,), request, client)
+    try:
+        return client.parse_response(body.data, request)
+    except ModelError as error:
+        return error.fault
+
+
+def _read_stream(chunks: Sequence[bytes], request: ModelRequest, client: Adapter) -> ModelTurn | ModelFault:
+    parser = client.stream_parser(request)
+    events = [event for chunk in chunks for event in parser.feed(chunk)] + parser.close()
+    return _end_of(events)
+
+
+def _end_of(events: Sequence[StreamEvent]) -> ModelTurn | ModelFault:
+    ends = [event for event in events if isinstance(event, TurnEnded | StreamFailed)]
+    contiguous = all(event.sequence == number for number, event in enumerate(events))
+    if len(ends) != 1 or ends[0] is not events[-1] or not contiguous:
+        return ModelFault(kind=FaultKind.PROTOCOL, message="the adapter broke the contract of its own stream events")
+    return ends[0].turn if isinstance(ends[0], TurnEnded) else ends[0].fault
+
+
+def answer_round(
+    turn: ModelTurn, request: ModelRequest, wire: Codec, client: Adapter, payload: JsonObject | None
+) -> str | None:
+    """What a turn lost on its way through the encoder and back, in words; None: nothing. Both forms are tried, plain
+    and streamed (in chunks of an odd size, so that characters and lines are cut)."""
+    for streamed, form in ((False, "plain answer"), (True, "stream")):
+        try:
+            again = _FORMS[streamed](turn, request, wire, client, payload)
+        except UnencodableTurn as error:
+            return f"the encoder cannot write the turn as a {form}: {error}"
+        if isinstance(again, ModelFault):
+            return f"written as a {form}, the turn cannot be read again: {again.message}"
+        lost = first_difference(_carried(turn, wire.id, request, streamed), again)
+        if lost is not None:
+            return f"written as a {form} and read again, {lost}"
+    return None
+
+
+def _carried(turn: ModelTurn, transport: str, request: ModelRequest, streamed: bool) -> ModelTurn:
+    history = [*request.items, *([request.paused] if request.paused else [])]
+    before = sum(len(item.calls) for item in history if isinstance(item, AssistantMessage))
+    return carried_turn(turn, transport, streamed=streamed, calls_before=before)
+
+
+_CHUNK = 997
+
+
+def _plain(
+    turn: ModelTurn, request: ModelRequest, wire: Codec, client: Adapter, payload: JsonObject | None
+) -> ModelTurn | ModelFault:
+    body = wire.response(turn, model=request.model, n=_NUMBER, payload=payload)
+    return read_answer(Body("json", body), request, client)
+
+
+def _streamed(
+    turn: ModelTurn, request: ModelRequest, wire: Codec, client: Adapter, payload: JsonObject | None
+) -> ModelTurn | ModelFault:
+    body = b"".join(wire.stream(turn, model=request.model, n=_NUMBER, payload=payload))
+    return _read_stream([body[i : i + _CHUNK] for i in range(0, len(body), _CHUNK)], request, client)
+
+
+_FORMS: dict[bool, Callable[..., ModelTurn | ModelFault]] = {False: _plain, True: _streamed}
