@@ -10,6 +10,7 @@ from harness.checks.history import item_text
 from harness.checks.sizes import byte_length
 from harness.checks.timeline import Attempt, Call, Fate, Timeline
 from harness.vocabulary.content import Item, ToolResult
+from harness.vocabulary.control import ReasonCode
 from harness.vocabulary.tools import OutcomeClass
 
 HEAD_PERCENT, TAIL_PERCENT = 60, 20
@@ -25,7 +26,14 @@ def excerpt(timeline: Timeline) -> Look:
     for attempt in timeline.turns:
         if attempt.following is None:
             continue
-        ran = [(call, call.text) for call in attempt.calls if call.text is not None and call.result is not None]
+        ran = [
+            (call, call.text)
+            for call in attempt.calls
+            # A result whose outcome is unknown is the platform's word: what the executor gave may have been lost.
+            if call.text is not None
+            and call.result is not None
+            and call.result.reason_code != ReasonCode.OUTCOME_UNKNOWN
+        ]
         sizes = [byte_length(text) for _, text in ran]
         crowded = sum([min(size, largest) for size in sizes]) > joint
         if crowded:

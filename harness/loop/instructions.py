@@ -59,11 +59,11 @@ def platform_result(call: ToolCall, code: ReasonCode, detail: str = "") -> ToolR
 def outcome_result(call: ToolCall, outcome: ToolOutcome) -> ToolResult:
     """The result of a call that ran: its content as it is, or behind one platform line where it is an error."""
     content = tuple(Text(well_formed(part.text)) if isinstance(part, Text) else part for part in outcome.content)
-    if outcome.outcome is OutcomeClass.UNCERTAIN:
-        return platform_result(call, ReasonCode.OUTCOME_UNKNOWN)
-    if outcome.outcome is not OutcomeClass.ERROR:
+    if outcome.outcome not in (OutcomeClass.ERROR, OutcomeClass.UNCERTAIN):
         return ToolResult(call_id=call.call_id, tool=call.name, content=content)
     code = ReasonCode.TIMED_OUT if outcome.timed_out else ReasonCode.FAILED
+    if outcome.outcome is OutcomeClass.UNCERTAIN:
+        code = ReasonCode.OUTCOME_UNKNOWN
     first = Text(f"{REASON_LINE.format(code=code.value)}\n{_RESULT_WORDS[code]}\n")
     joined = _join_text(first, content)
     return ToolResult(call_id=call.call_id, tool=call.name, content=joined, is_error=True, reason_code=code)

@@ -5,14 +5,14 @@ it (`contract.carried_*`, the documented losses). Both sides are independent, so
 understood alike by both. Nothing is sent: all of it is pure.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from harness.contract.carried_requests import carried_request
 from harness.contract.carried_turns import carried_turn
 from harness.recording.differences import Difference, first_difference
 from harness.recording.exchange import Body
 from harness.transports.adapter import Adapter
-from harness.vocabulary.content import AssistantMessage, JsonObject
+from harness.vocabulary.content import AssistantMessage
 from harness.vocabulary.request import ModelRequest
 from harness.vocabulary.stream import StreamEvent, StreamFailed, TurnEnded
 from harness.vocabulary.turn import FaultKind, ModelError, ModelFault, ModelTurn
@@ -22,6 +22,7 @@ UNSAID = ModelRequest(model="", system="", tools=(), items=())
 """The request of an answer that was recorded alone."""
 _NUMBER = 0
 """The number of every exchange that is written anew: ids that the provider gave are kept, others do not matter."""
+_CHUNK = 997
 
 
 def request_round(decoded: Decoded, wire: Codec, client: Adapter) -> str | None:
@@ -40,19 +41,16 @@ def request_round(decoded: Decoded, wire: Codec, client: Adapter) -> str | None:
 
 
 def read_answer(body: Body, request: ModelRequest, client: Adapter) -> ModelTurn | ModelFault:
-    """The turn of a 2xx answer, or the fault that it is. A stream is fed whole; its events must keep their contract."""
+    """The turn of a 2xx answer, or the fault that it is. A stream is fed in chunks of an odd size, so that lines and
+    characters are cut; its events must keep their contract."""
     if body.kind == "sse":
-        return _read_stream((body.data,), request, client)
+        parser = client.stream_parser(request)
+        chunks = (body.data[i : i + _CHUNK] for i in range(0, len(body.data), _CHUNK))
+        return _end_of([event for chunk in chunks for event in parser.feed(chunk)] + parser.close())
     try:
         return client.parse_response(body.data, request)
     except ModelError as error:
         return error.fault
-
-
-def _read_stream(chunks: Sequence[bytes], request: ModelRequest, client: Adapter) -> ModelTurn | ModelFault:
-    parser = client.stream_parser(request)
-    events = [event for chunk in chunks for event in parser.feed(chunk)] + parser.close()
-    return _end_of(events)
 
 
 def _end_of(events: Sequence[StreamEvent]) -> ModelTurn | ModelFault:
@@ -63,45 +61,25 @@ def _end_of(events: Sequence[StreamEvent]) -> ModelTurn | ModelFault:
     return ends[0].turn if isinstance(ends[0], TurnEnded) else ends[0].fault
 
 
-def answer_round(
-    turn: ModelTurn, request: ModelRequest, wire: Codec, client: Adapter, payload: JsonObject | None
-) -> str | None:
+def answer_round(turn: ModelTurn, request: ModelRequest, wire: Codec, client: Adapter) -> str | None:
     """What a turn lost on its way through the encoder and back, in words; None: nothing. Both forms are tried, plain
-    and streamed (in chunks of an odd size, so that characters and lines are cut)."""
-    for streamed, form in ((False, "plain answer"), (True, "stream")):
+    and streamed. The turn is written as to a request that asked for all that the wire can report."""
+    history = [*request.items, *([request.paused] if request.paused else [])]
+    calls = sum(len(item.calls) for item in history if isinstance(item, AssistantMessage))
+    for streamed, form in ((False, "a plain answer"), (True, "a stream")):
         try:
-            again = _FORMS[streamed](turn, request, wire, client, payload)
+            again = read_answer(_written(turn, request.model, wire, streamed), request, client)
         except UnencodableTurn as error:
-            return f"the encoder cannot write the turn as a {form}: {error}"
+            return f"the encoder cannot write the turn as {form}: {error}"
         if isinstance(again, ModelFault):
-            return f"written as a {form}, the turn cannot be read again: {again.message}"
-        lost = first_difference(_carried(turn, wire.id, request, streamed), again)
+            return f"written as {form}, the turn cannot be read again: {again.message}"
+        lost = first_difference(carried_turn(turn, wire.id, streamed=streamed, calls_before=calls), again)
         if lost is not None:
-            return f"written as a {form} and read again, {lost}"
+            return f"written as {form} and read again, {lost}"
     return None
 
 
-def _carried(turn: ModelTurn, transport: str, request: ModelRequest, streamed: bool) -> ModelTurn:
-    history = [*request.items, *([request.paused] if request.paused else [])]
-    before = sum(len(item.calls) for item in history if isinstance(item, AssistantMessage))
-    return carried_turn(turn, transport, streamed=streamed, calls_before=before)
-
-
-_CHUNK = 997
-
-
-def _plain(
-    turn: ModelTurn, request: ModelRequest, wire: Codec, client: Adapter, payload: JsonObject | None
-) -> ModelTurn | ModelFault:
-    body = wire.response(turn, model=request.model, n=_NUMBER, payload=payload)
-    return read_answer(Body("json", body), request, client)
-
-
-def _streamed(
-    turn: ModelTurn, request: ModelRequest, wire: Codec, client: Adapter, payload: JsonObject | None
-) -> ModelTurn | ModelFault:
-    body = b"".join(wire.stream(turn, model=request.model, n=_NUMBER, payload=payload))
-    return _read_stream([body[i : i + _CHUNK] for i in range(0, len(body), _CHUNK)], request, client)
-
-
-_FORMS: dict[bool, Callable[..., ModelTurn | ModelFault]] = {False: _plain, True: _streamed}
+def _written(turn: ModelTurn, model: str, wire: Codec, streamed: bool) -> Body:
+    if streamed:
+        return Body("sse", b"".join(wire.stream(turn, model=model, n=_NUMBER)))
+    return Body("json", wire.response(turn, model=model, n=_NUMBER))
