@@ -107,12 +107,14 @@ def _from_file(key: str, value: Any, file: Path) -> Any:
         if not isinstance(value, list) or not all(isinstance(part, str) for part in value):
             raise ConfigurationError(f"{file}: scenarios must be a list of folders, such as ['scenarios']")
         return tuple(file.parent / part for part in value)
-    wanted = int if key == "seed" else str
-    if not isinstance(value, wanted) or isinstance(value, bool):
-        raise ConfigurationError(f"{file}: {key} must be a {'whole number' if wanted is int else 'text'}")
+    if key == "seed":
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise ConfigurationError(f"{file}: {key} must be a whole number")
+        return value
+    if not isinstance(value, str):
+        raise ConfigurationError(f"{file}: {key} must be a text")
     return file.parent / value if key in _PATHS else value
 
 
 def _default(key: str, folder: Path) -> Any:
-    value = _DEFAULTS.get(key)
-    return folder / value if key == "reports" else value
+    return folder / str(_DEFAULTS[key]) if key == "reports" else _DEFAULTS.get(key)
