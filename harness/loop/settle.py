@@ -53,7 +53,7 @@ def account(state: LoopState, record: CallRecord) -> LoopState:
         uncertain = uncertain.set(record.signature, True)
     return state._replace(
         ledger=state.ledger.append(record),
-        breaker=identical_calls.record(state.breaker, record, bool(tool and tool.observes), state.task.settings),
+        breaker=identical_calls.record(state.breaker, record, tool, state.task.settings),
         denials=denials,
         uncertain=uncertain,
     )

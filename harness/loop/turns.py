@@ -52,7 +52,8 @@ def _on_calls(state: LoopState, at: float, effects: tuple[Effect, ...]) -> Step:
         return fail_spent(state, effects, "deadline")
     if state.mode:
         return violation(state, effects)
-    looping = over_limit(state.breaker, [slot.signature for slot in state.slots], state.task.settings)
+    proposed = [(slot.signature, state.task.toolbox.get(slot.call.name)) for slot in state.slots]
+    looping = over_limit(state.breaker, proposed, state.task.settings)
     if looping:
         details = _loop_details(state, looping)
         return fail(state, effects, Reason.TOOL_LOOP_DETECTED, ErrorClass.TOOL_LOOP_DETECTED, details)

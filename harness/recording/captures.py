@@ -85,6 +85,31 @@ def read_file(file: Path, transport: str | None = None) -> Iterator[Found]:
         yield replace(found, transport=transport) if transport and isinstance(found, Exchange) else found
 
 
+def read_text(text: str, name: str, transport: str | None = None) -> Captures:
+    """What a text of unknown form holds: JSON (a payload, HAR, a record), JSON Lines, or an event stream. `name` is what
+    a person calls it."""
+    captures = Captures()
+    for found in _sniffed(text)(text, name, _stem(name), transport):
+        captures.add(replace(found, transport=transport) if transport and isinstance(found, Exchange) else found)
+    return captures
+
+
+def _stem(name: str) -> str:
+    return name.replace(" ", "-")
+
+
+def _sniffed(text: str) -> _Reader:
+    head = text.lstrip()
+    if head.startswith(("event:", "data:", "id:", ":")):
+        return _stream
+    try:
+        json.loads(text)
+    except ValueError:
+        lines = [line for line in text.splitlines() if line.strip()]
+        return _json_lines if len(lines) > 1 and all(line.lstrip().startswith("{") for line in lines) else _json
+    return _json
+
+
 def _json_lines(text: str, file: str, stem: str, transport: str | None) -> Iterator[Found]:
     return jsonl.read_lines(text, file, stem)
 

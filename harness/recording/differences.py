@@ -31,14 +31,14 @@ def first_difference(before: Any, after: Any) -> Difference | None:
 def _differences(before: Any, after: Any, pointer: str) -> Iterator[Difference]:
     if is_dataclass(before) and type(before) is type(after):
         for field in fields(before):
-            inner = (getattr(value, field.name) for value in (before, after))
-            yield from _differences(*inner, f"{pointer}/{field.name}")
+            one, other = getattr(before, field.name), getattr(after, field.name)
+            yield from _differences(one, other, f"{pointer}/{field.name}")
     elif isinstance(before, Mapping) and isinstance(after, Mapping) and before.keys() == after.keys():
         for key, value in before.items():
             yield from _differences(value, after[key], f"{pointer}/{_escaped(str(key))}")
     elif isinstance(before, list | tuple) and isinstance(after, list | tuple) and len(before) == len(after):
-        for place, pair in enumerate(zip(before, after, strict=True)):
-            yield from _differences(*pair, f"{pointer}/{place}")
+        for place, (one, other) in enumerate(zip(before, after, strict=True)):
+            yield from _differences(one, other, f"{pointer}/{place}")
     elif before != after or type(before) is not type(after):
         yield Difference(pointer, *_shown(before, after))
 

@@ -1,7 +1,7 @@
 """JSON Lines captures: one exchange a line, in the form of the recorded corpus that this project tests with.
 
-A line holds `request` (JSON or null) and one of `response` (JSON), `response_sse` (raw text), `response_text`; or, for a
-quoted error, `error` and `status`. Everything else is optional: `id`, `transport`, `streaming`, `status`,
+A line holds `request` (JSON or null) and one of `response` (JSON), `response_sse` (raw text), `response_text`; or, for
+a quoted error, `error` and `status`. Everything else is optional: `id`, `transport`, `streaming`, `status`,
 `provider_host`, `provider_url_path`, `response_headers`, `source`, `tags`.
 """
 

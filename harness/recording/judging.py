@@ -1,0 +1,155 @@
+"""One recorded exchange, judged: is its request legal, can its answer be read, and does both survive the way back?
+
+What the provider answered is the truth that the judge is measured by: a request that was answered 2xx and is rejected
+here, or one that was refused for its conversation or schema and is accepted here, is this project's fault and is
+reported as such. Nothing is sent.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from harness.recording.exchange import Body, Exchange
+from harness.recording.rounds import UNSAID, answer_round, read_answer, request_round
+from harness.redaction.scrub import redact
+from harness.transports.registry import adapter
+from harness.vocabulary.request import ModelRequest
+from harness.vocabulary.trace import Violation
+from harness.vocabulary.turn import ModelFault
+from harness.wire.codec import Circumstances, Decoded, UndecodableRequest
+from harness.wire.registry import codec
+
+Kind: TypeAlias = Literal["rejected", "unparsed", "round_trip_failed", "recorded_ok_rejected", "recorded_fault_missed"]
+_HOSTS = frozenset({"", "api.openai.com", "api.anthropic.com"})
+"""Hosts of the providers themselves; an unknown host counts as one."""
+_CONFLICTS = (400, 422)
+_SEEN_BY_THE_PROVIDER_ONLY = (
+    ("the account", r"api key|authentication|credit|quota|billing|permission|not allowed"),
+    ("the model's name", r"does not exist|not found|deprecated|model names are|requested model|invalid model"),
+    ("the size of the input", r"context (window|length)|too long|too many prompt|maximum context"),
+    ("what a file or image holds", r"image|file (data|type)|unsupported file|download"),
+    ("the tokens of the output", r"output limit was reached|could not finish"),
+    ("what the model wrote", r"tool_use_failed|failed to call a function"),
+    ("a parameter of one model", r"effort level|logprobs|(reasoning|parameter) ?effort"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing to report. `rule` is the oracle's rule id, or `parse`, `round-trip`, `prediction`; `where` a JSON
+    Pointer into the body after the capture's place."""
+
+    kind: Kind
+    id: str
+    transport: str
+    rule: str
+    where: str
+    message: str
+    mend: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """An exchange with its verdicts; None: there was nothing to judge."""
+
+    exchange: Exchange
+    accepted: bool | None
+    parsed: bool | None
+    round_trip: bool | None
+    findings: tuple[Finding, ...]
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether the provider answered 2xx, with a body."""
+        return _is_2xx(self.exchange.status) and self.exchange.response is not None
+
+    @property
+    def whole(self) -> bool:
+        """Whether all that was judged of it came out well."""
+        return self.parsed is not False and self.round_trip is not False
+
+
+def judged(exchange: Exchange, *, resuming: bool = False) -> Judged:
+    """The verdicts on one exchange."""
+    findings: list[Finding] = []
+    decoded, violations = _read_request(exchange, resuming)
+    accepted = None if exchange.request is None else not violations
+    findings += _about_request(exchange, violations)
+    lost = _request_lost(exchange, decoded) if decoded is not None and not violations else None
+    parsed, answer = None, None
+    if _is_2xx(exchange.status) and exchange.response is not None:
+        answer, fault = _read(exchange, exchange.response, decoded)
+        parsed = fault is None
+        if fault is not None:
+            findings.append(_finding(exchange, "unparsed", "parse", "response", fault))
+        lost = lost or answer
+    if lost is not None:
+        findings.append(_finding(exchange, "round_trip_failed", "round-trip", "", lost))
+    tried = parsed is not None or decoded is not None
+    return Judged(exchange, accepted, parsed, (lost is None) if tried else None, tuple(findings))
+
+
+def _is_2xx(status: int | None) -> bool:
+    return status is not None and 200 <= status < 300
+
+
+def _read_request(exchange: Exchange, resuming: bool) -> tuple[Decoded | None, list[Violation]]:
+    if exchange.request is None:
+        return None, []
+    wire = codec(exchange.transport)
+    try:
+        decoded = wire.decode(exchange.request)
+    except UndecodableRequest as fault:
+        return None, [wire.misshapen(fault)]
+    return decoded, wire.judge(decoded.payload, Circumstances(resuming=resuming))
+
+
+def _about_request(exchange: Exchange, violations: list[Violation]) -> list[Finding]:
+    if violations and _is_2xx(exchange.status) and exchange.host in _HOSTS and "compat" not in exchange.tags:
+        return [_breach(exchange, "recorded_ok_rejected", violation) for violation in violations]
+    if violations:
+        return [_breach(exchange, "rejected", violation) for violation in violations]
+    if exchange.request is None or exchange.status not in _CONFLICTS or exchange.response is None:
+        return []
+    said = exchange.response.data.decode("utf-8", "replace")
+    reason = only_the_provider_sees(said)
+    if reason is None and exchange.host in _HOSTS and "compat" not in exchange.tags:
+        words = f"the provider answered {exchange.status}, no rule foretells it: {_short(said)}"
+        return [_finding(exchange, "recorded_fault_missed", "prediction", "request", words)]
+    return []
+
+
+def only_the_provider_sees(answer: str) -> str | None:
+    """What a refusal is about, where no reader of the request could know it (an account, a model's name, a size);
+    None for a fault of conversation, schema or parameters."""
+    return next((about for about, words in _SEEN_BY_THE_PROVIDER_ONLY if re.search(words, answer, re.I)), None)
+
+
+def _request_lost(exchange: Exchange, decoded: Decoded) -> str | None:
+    lost = request_round(decoded, codec(exchange.transport), adapter(exchange.transport))
+    return None if lost is None else f"the request, {lost}"
+
+
+def _read(exchange: Exchange, body: Body, decoded: Decoded | None) -> tuple[str | None, str | None]:
+    """What the answer lost on its way back, and why it could not be read."""
+    request: ModelRequest = decoded.request if decoded is not None else UNSAID
+    client = adapter(exchange.transport)
+    turn = read_answer(body, request, client)
+    if isinstance(turn, ModelFault):
+        return None, turn.message
+    lost = answer_round(turn, request, codec(exchange.transport), client)
+    return (None if lost is None else f"the answer, {lost}"), None
+
+
+def _breach(exchange: Exchange, kind: Kind, violation: Violation) -> Finding:
+    place = f"{exchange.place} request {violation.pointer or '/'}"
+    return Finding(kind, exchange.id, exchange.transport, violation.rule, place, violation.message, violation.mend)
+
+
+def _finding(exchange: Exchange, kind: Kind, rule: str, part: str, message: str) -> Finding:
+    return Finding(kind, exchange.id, exchange.transport, rule, f"{exchange.place} {part}".rstrip(), message)
+
+
+def _short(text: str, limit: int = 200) -> str:
+    line = redact(" ".join(text.split()))
+    return line if len(line) <= limit else line[:limit] + "…"
