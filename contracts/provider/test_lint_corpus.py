@@ -1,4 +1,4 @@
-"""Recorded traffic as a whole: nearly all of it is read and survives the way back, and every exception has its reason."""
+"""Recorded traffic as a whole: nearly all of it is read and survives the way back; every exception has its reason."""
 
 from functools import cache
 from pathlib import Path

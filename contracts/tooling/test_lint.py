@@ -1,4 +1,4 @@
-"""What `harness lint` promises: every form of capture is read, each verdict has its place, exit codes keep their word."""
+"""What `harness lint` promises: every form of capture is read, each verdict has its place, exit codes hold."""
 
 import json
 import subprocess

@@ -15,18 +15,17 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from harness.contract.carried_arguments import as_object, as_text, well_formed
+from harness.contract import carried_parts as parts
+from harness.contract.carried_arguments import well_formed
 from harness.vocabulary.content import (
     AssistantMessage,
     AssistantPart,
     Image,
     Item,
     Opaque,
-    Refusal,
     ResultPart,
     SystemMessage,
     Text,
-    ToolCall,
     ToolResult,
     UserMessage,
     UserPart,
@@ -168,143 +167,34 @@ def _client_item(item: UserMessage | SystemMessage | ToolResult, wire: _Wire, na
     return replace(item, tool=known, content=content, reason_code=reason and reason[1])
 
 
-def _same(parts: Sequence[UserPart]) -> Iterable[UserPart]:
-    return parts
-
-
-def _without_blanks(parts: Sequence[UserPart | AssistantPart]) -> Iterator[UserPart | AssistantPart]:
-    return (part for part in parts if not isinstance(part, Text | Refusal) or part.text.strip())
-
-
-def _texts(parts: Iterable[UserPart | AssistantPart]) -> str:
-    return "".join(part.text for part in parts if isinstance(part, Text))
-
-
-# OpenAI Chat: text, refusal and calls have a place each, so their order is lost. Of opaque parts (fields of a message)
-# nothing comes back in the neutral form, which the judge reads from the wire's own fields. Images of results come last.
-def _chat_assistant(parts: Sequence[AssistantPart]) -> Iterator[AssistantPart]:
-    text = _texts(parts)
-    refusals = [part.text for part in parts if isinstance(part, Refusal)]
-    calls = [replace(part, arguments=as_text(part.arguments)) for part in parts if isinstance(part, ToolCall)]
-    if text:
-        yield Text(text)
-    if refusals and (text or calls or any(refusals)):
-        yield Refusal("".join(refusals))
-    yield from calls
-
-
-def _chat_result(result: ToolResult) -> Iterable[ResultPart]:
-    texts = [part for part in result.content if not isinstance(part, Image)]
-    images = [part for part in result.content if isinstance(part, Image)]
-    return (*_marked(texts, result.is_error), *images)
-
-
-def _marked(parts: Sequence[ResultPart], is_error: bool) -> Sequence[ResultPart]:
-    """Parts on a wire whose error mark is text: an only text that is empty is no text, where it stands alone or the
-    mark takes its place."""
-    texts = [part for part in parts if isinstance(part, Text)]
-    if len(texts) == 1 and not texts[0].text and (is_error or len(parts) == 1):
-        return [part for part in parts if not isinstance(part, Text)]
-    return parts
-
-
-# OpenAI Responses: one item a part, so assistant messages that stand side by side are one turn.
-def _responses_assistant(parts: Sequence[AssistantPart]) -> Iterator[AssistantPart]:
-    for part in parts:
-        if isinstance(part, ToolCall):
-            yield replace(part, arguments=as_text(part.arguments))
-        elif not isinstance(part, Text) or part.text:
-            yield part
-
-
-def _responses_result(result: ToolResult) -> Sequence[ResultPart]:
-    return _marked(result.content, result.is_error)
-
-
-# Anthropic Messages: no blank text but for a result that is one text, no refusals, arguments are objects.
-def _anthropic_user(parts: Sequence[UserPart]) -> Iterator[UserPart]:
-    return (part for part in parts if not isinstance(part, Text) or part.text.strip())
-
-
-def _anthropic_assistant(parts: Sequence[AssistantPart]) -> Iterator[AssistantPart]:
-    for part in parts:
-        if isinstance(part, ToolCall):
-            yield replace(part, arguments=as_object(part.arguments))
-        elif isinstance(part, Opaque):
-            yield part
-        elif part.text.strip():
-            yield Text(part.text)
-
-
-def _anthropic_result(result: ToolResult) -> Sequence[ResultPart]:
-    if len(result.content) == 1 and isinstance(result.content[0], Text):
-        return result.content if result.content[0].text else ()
-    return tuple(_anthropic_user(result.content))
-
-
-# XML fallback: everything is text. Images of results become a line of text, texts join, white space beside frames goes,
-# refusals are text, schemas lose `strict`, and in synthesis the tools are not shown.
-def _xml_user(parts: Sequence[UserPart]) -> Iterator[UserPart]:
-    return (part for part in parts if not isinstance(part, Opaque))
-
-
-def _xml_assistant(parts: Sequence[AssistantPart]) -> Iterator[AssistantPart]:
-    joined: list[AssistantPart] = []
-    for part in parts:
-        if isinstance(part, ToolCall):
-            joined.append(replace(part, arguments=as_text(part.arguments)))
-        elif isinstance(part, Text | Refusal) and joined and isinstance(joined[-1], Text):
-            joined[-1] = Text(joined[-1].text + part.text)
-        elif isinstance(part, Text | Refusal):
-            joined.append(Text(part.text))
-    calls = any(isinstance(part, ToolCall) for part in joined)
-    return (part for part in joined if not isinstance(part, Text) or (part.text.strip() if calls else part.text))
-
-
-def _xml_result(result: ToolResult) -> Iterator[ResultPart]:
-    text = "".join(_xml_result_text(part) for part in result.content)
-    if text:
-        yield Text(text)
-
-
-def _xml_result_text(part: ResultPart) -> str:
-    if isinstance(part, Image):
-        return f"[image {part.media_type}, {len(part.data)} base64 characters: not shown on this transport]"
-    return part.text if isinstance(part, Text) else ""
-
-
-def _tool_as_it_is(tool: ToolDefinition) -> ToolDefinition:
-    return tool
-
-
-def _lenient(tool: ToolDefinition) -> ToolDefinition:
-    return replace(tool, strict=False)
-
-
 _WIRES: dict[str, _Wire] = {
     "openai-chat": _Wire(
-        user=_same, assistant=_chat_assistant, result=_chat_result, tool=_tool_as_it_is, prompt_is_a_message=True
+        user=parts.same,
+        assistant=parts.chat_assistant,
+        result=parts.chat_result,
+        tool=parts.tool_as_it_is,
+        prompt_is_a_message=True,
     ),
     "openai-responses": _Wire(
-        user=_same,
-        assistant=_responses_assistant,
-        result=_responses_result,
-        tool=_tool_as_it_is,
+        user=parts.same,
+        assistant=parts.responses_assistant,
+        result=parts.responses_result,
+        tool=parts.tool_as_it_is,
         joins_assistant_messages=True,
     ),
     "anthropic-messages": _Wire(
-        user=_anthropic_user,
-        assistant=_anthropic_assistant,
-        result=_anthropic_result,
-        tool=_tool_as_it_is,
+        user=parts.anthropic_user,
+        assistant=parts.anthropic_assistant,
+        result=parts.anthropic_result,
+        tool=parts.tool_as_it_is,
         default_max_tokens=4096,
         blank_system_messages=False,
     ),
     "xml-fallback": _Wire(
-        user=_xml_user,
-        assistant=_xml_assistant,
-        result=_xml_result,
-        tool=_lenient,
+        user=parts.xml_user,
+        assistant=parts.xml_assistant,
+        result=parts.xml_result,
+        tool=parts.lenient,
         prompt_is_a_message=True,
         tools_in_synthesis=False,
     ),

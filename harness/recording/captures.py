@@ -86,8 +86,8 @@ def read_file(file: Path, transport: str | None = None) -> Iterator[Found]:
 
 
 def read_text(text: str, name: str, transport: str | None = None) -> Captures:
-    """What a text of unknown form holds: JSON (a payload, HAR, a record), JSON Lines, or an event stream. `name` is what
-    a person calls it."""
+    """What a text of unknown form holds: JSON (a payload, HAR, a record), JSON Lines, or an event stream. `name` is
+    what a person calls it."""
     captures = Captures()
     for found in _sniffed(text)(text, name, _stem(name), transport):
         captures.add(replace(found, transport=transport) if transport and isinstance(found, Exchange) else found)
