@@ -23,7 +23,7 @@ $(error $(PYTHON): no Python 3.11 or newer runs under this name; choose one: mak
 endif
 endif
 
-.PHONY: gate test lint env bin clean
+.PHONY: gate test lint cassettes env bin clean
 
 gate: $(base)
 	$(bin)/harness run --jobs $(JOBS) $(ARGS)
@@ -36,6 +36,9 @@ lint: $(full)
 	$(bin)/ruff format --check .
 	$(bin)/mypy
 	$(bin)/lint-imports
+
+cassettes: $(full)
+	$(bin)/python -m harness.recording.simulated_cassettes
 
 env: $(full)
 
