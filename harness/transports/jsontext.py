@@ -131,11 +131,6 @@ def sendable_arguments(raw: str) -> str:
 
 def canonical_arguments(raw: str) -> str:
     """Argument text of a wire whose arguments are an object, read from its streamed text: re-dumped compactly, `{}`
-    for empty text, and the raw text where it is no object."""
-    if raw == "":
-        return "{}"
-    try:
-        value = decode(raw)
-    except BadJson:
-        return raw
-    return compact(value) if isinstance(value, dict) else raw
+    for empty text, and the raw text where it holds no object that anybody could be sure of."""
+    value = arguments_object(raw)
+    return raw if value is None else compact(value)

@@ -38,9 +38,39 @@ def token(prefix: str, n: int, place: int = 0) -> str:
     return f"{prefix}{n:04d}{place:04d}sim"
 
 
-def decoded_arguments(arguments: str) -> JsonValue:
-    """What raw argument text decodes to; {} where it is empty or does not decode."""
+class _NoArguments(ValueError):
+    """A number that is none, or an object that names a key twice."""
+
+
+def _refused(name: str) -> JsonValue:
+    raise _NoArguments(name)
+
+
+def _unique(pairs: list[tuple[str, JsonValue]]) -> dict[str, JsonValue]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise _NoArguments("a key stands twice")
+    return found
+
+
+def _finite(digits: str) -> float:
+    value = float(digits)
+    return value if value not in (float("inf"), float("-inf")) else _refused(digits)
+
+
+def decoded_arguments(arguments: str) -> dict[str, JsonValue]:
+    """The object that raw argument text decodes to; {} where it is empty or decodes to none that JSON can hold."""
     try:
-        return json.loads(arguments or "{}")
-    except ValueError:
+        value = json.loads(arguments or "{}", parse_constant=_refused, parse_float=_finite, object_pairs_hook=_unique)
+    except (ValueError, RecursionError):
         return {}
+    return value if isinstance(value, dict) else {}
+
+
+def is_whole(arguments: str) -> bool:
+    """Whether raw argument text is JSON to its end (or nothing at all), whatever it holds."""
+    try:
+        json.loads(arguments.strip() or "{}")
+    except (ValueError, RecursionError):
+        return False
+    return True

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from harness.vocabulary.content import AssistantMessage, AssistantPart, JsonObject, Refusal, Text, ToolCall
 from harness.vocabulary.turn import ModelTurn, StopReason
-from harness.wire.events import decoded_arguments
+from harness.wire.events import is_whole
 from harness.wire.openai_chat import encode as chat
 
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"}
@@ -37,14 +37,9 @@ def _piece(part: AssistantPart, turn: ModelTurn, last: bool) -> str:
         return part.text
     if not isinstance(part, ToolCall):
         return ""
-    cut = last and turn.stop is StopReason.MAX_TOKENS and not _whole(part.arguments)
+    cut = last and turn.stop is StopReason.MAX_TOKENS and not is_whole(part.arguments)
     end = "" if cut else "</tool_call>\n"
     return f'\n<tool_call name="{escape(part.name, quotes=True)}">{escape(part.arguments)}{end}'
-
-
-def _whole(arguments: str) -> bool:
-    """Whether the arguments are JSON to their end. ({} also stands for what does not decode.)"""
-    return arguments.strip() in ("", "{}") or decoded_arguments(arguments) != {}
 
 
 def response(turn: ModelTurn, *, model: str, n: int) -> bytes:
