@@ -32,9 +32,11 @@ SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}, "additiona
 ARGUMENTS = ('{"n":1}', '{"n":2}', '{"n": 1.0}', "", "{half", '{"n":"x"}')
 Batch: TypeAlias = tuple[tuple[str, str], ...]
 Move: TypeAlias = Batch | str
-batches = st.lists(
-    st.tuples(st.sampled_from(["read", "put", "pay", "no-such"]), st.sampled_from(ARGUMENTS)), min_size=1, max_size=6
-).map(tuple)
+calls = st.tuples(st.sampled_from(["read", "put", "pay", "no-such"]), st.sampled_from(ARGUMENTS))
+batches = st.lists(calls, min_size=1, max_size=6).map(tuple) | st.builds(
+    lambda one, n: (one,) * n, calls, st.integers(1, 6)
+)
+"""Batches of any calls, and of one call over and over."""
 moves: st.SearchStrategy[list[Move]] = st.lists(
     batches | st.sampled_from(["text", "empty", "busy", "broken"]), max_size=12
 )
