@@ -20,7 +20,7 @@ from harness.loop.task import Task
 from harness.transports.registry import TRANSPORT_IDS, adapter
 from harness.vocabulary.content import AssistantMessage, Item, Text, ToolCall, ToolResult
 from harness.vocabulary.control import ReasonCode
-from harness.vocabulary.outcome import RunOutcome, Status
+from harness.vocabulary.outcome import Reason, RunOutcome, Status
 from harness.vocabulary.request import ModelRequest
 from harness.vocabulary.settings import RunLimits, RunSettings
 from harness.vocabulary.stream import StreamEvent, StreamFailed, TurnEnded
@@ -188,15 +188,21 @@ def _at(request: ModelRequest, items: tuple[Item, ...]) -> ModelRequest:
     return replace(request, items=items)
 
 
-@given(moves, outcomes, limits(), st.integers(2, 6))
+PAY = ("pay", '{"n":1}')
+
+
+@given(moves, outcomes, st.integers(1, 6), st.integers(2, 6))
 def test_no_signature_runs_as_often_as_the_threshold(
-    made: list[Move], outcomes: list[OutcomeClass], bounds: RunLimits, threshold: int
+    made: list[Move], outcomes: list[OutcomeClass], times: int, threshold: int
 ) -> None:
     """loop.breaker.hard-limit-before-dispatch, for a tool that is no observation: nothing restarts its count."""
-    world = World(made, outcomes)
-    driven(world, bounds, identical_call_threshold=threshold)
-    decoded = [(call.name, json.dumps(json.loads(call.arguments or "{}"))) for call in world.runs if call.name == "pay"]
-    assert all(decoded.count(one) < threshold for one in decoded)
+    world = World([(PAY,) * times, *made], outcomes)
+    bounds = RunLimits(max_steps=20, max_model_calls=20, max_tool_calls=40)
+    outcome = driven(world, bounds, identical_call_threshold=threshold)
+    paid = sum((call.name, call.arguments) == PAY for call in world.runs)
+    assert paid < threshold
+    if times >= threshold:
+        assert (paid, outcome.reason) == (0, Reason.TOOL_LOOP_DETECTED)
 
 
 @given(moves, outcomes, limits())

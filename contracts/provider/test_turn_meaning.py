@@ -154,7 +154,17 @@ def test_anthropic_input_is_the_sum_of_its_three_figures() -> None:
 
 @pytest.mark.parametrize(
     ("pieces", "arguments"),
-    [((), "{}"), (("",), "{}"), (('{"a": ', "1}"), '{"a":1}'), (('{"a": ',), '{"a": '), (("[1]",), "[1]")],
+    [
+        ((), "{}"),
+        (("",), "{}"),
+        (('{"a": ', "1}"), '{"a":1}'),
+        (('{"a": ',), '{"a": '),
+        (("[1]",), "[1]"),
+        (('{"a": 1, ', '"a": 2}'), '{"a": 1, "a": 2}'),
+        (('{"a": [{"b": 1, ', '"b": 1}]}'), '{"a": [{"b": 1, "b": 1}]}'),
+        (('{"a": NaN}',), '{"a": NaN}'),
+        (('{"a": 1e', "999}"), '{"a": 1e999}'),
+    ],
 )
 def test_streamed_anthropic_input_is_dumped_anew_where_it_is_an_object(pieces: tuple[str, ...], arguments: str) -> None:
     deltas = [{"type": "input_json_delta", "partial_json": piece} for piece in pieces]

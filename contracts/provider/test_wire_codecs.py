@@ -218,6 +218,22 @@ def test_only_anthropic_pauses(transport: str) -> None:
     assert whole("anthropic-messages", turn(Text("x"), stop=StopReason.PAUSE))["stop_reason"] == "pause_turn"
 
 
+def _refused(constant: str) -> None:
+    raise ValueError(constant)
+
+
+@pytest.mark.parametrize(
+    "raw",
+    ["", "no JSON", '{"a": ', "[1]", "1", '{"a": NaN}', '{"a": [-Infinity]}', '{"a": 1e999}', '{"a": 1, "a": 2}']
+    + ["[" * 100_000],
+    ids=range(10),
+)
+def test_a_whole_anthropic_answer_holds_an_empty_object_where_the_model_wrote_none(raw: str) -> None:
+    body = codec("anthropic-messages").response(turn(ToolCall("a", "f", raw)), model="m", n=3)
+    answer = json.loads(body, parse_constant=_refused)
+    assert answer["content"][0]["input"] == {}
+
+
 @pytest.mark.parametrize("transport", [*NATIVE, "xml-fallback"])
 def test_equal_turns_give_equal_bytes_and_names_of_their_own(transport: str) -> None:
     wire = codec(transport)

@@ -146,6 +146,10 @@ def test_ids_and_the_order_of_arguments_are_no_difference() -> None:
 
     assert neutral(told("call_1", '{"b": 1, "a": 2}')) == neutral(told("x1", '{"a":2,"b":1}'))
     assert neutral(told("call_1", "{}")) != neutral(told("call_1", '{"a":1}'))
+    doubled = told("call_1", '{"a":1,"a":2}')
+    assert neutral(doubled) != neutral(told("call_1", '{"a":2}'))
+    for unsure in (doubled, told("call_1", '{"a":NaN}'), told("call_1", "[1]"), told("call_1", "[")):
+        assert neutral(unsure, objects=True) == neutral(told("call_1", "{}"), objects=True)
 
 
 @pytest.mark.parametrize(

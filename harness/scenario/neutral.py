@@ -5,11 +5,12 @@ provider has its own). A reply has no ids: on the XML fallback those of the scri
 Anthropic answer holds arguments as an object, so that text which is none becomes {} there: `objects` reads both so.
 """
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, is_dataclass
 from typing import Any
 
+from harness.checks.canonical import Undecodable, decode
+from harness.checks.canonical import canonical as canonical_text
 from harness.vocabulary.content import AssistantMessage, Item, Opaque, SystemMessage, ToolCall, ToolResult
 from harness.vocabulary.outcome import RunOutcome
 from harness.vocabulary.request import ModelRequest
@@ -143,11 +144,15 @@ class _Reader:
 
 
 def canonical(arguments: str, undecodable: str | None = None) -> str:
-    """Argument text with sorted keys and without white space; where it does not decode, `undecodable` or the text."""
+    """Argument text in canonical form (the judge's: a key that stands twice does not decode, nor does NaN). Where it
+    holds no value, and where `undecodable` is given no object, it is `undecodable`, else the text."""
     try:
-        return json.dumps(json.loads(arguments or "{}"), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    except ValueError:
-        return arguments if undecodable is None else undecodable
+        value = decode(arguments)
+        if undecodable is None or isinstance(value, dict):
+            return canonical_text(value)
+    except (Undecodable, RecursionError):
+        pass
+    return arguments if undecodable is None else undecodable
 
 
 def plain(value: Any) -> Any:
