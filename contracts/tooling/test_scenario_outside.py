@@ -81,6 +81,16 @@ def test_a_decision_may_be_for_one_time_only() -> None:
     assert len(outside.suspend("call_1").rulings) == 1
 
 
+def test_each_decision_counts_its_own_occasions() -> None:
+    """The second request for `pay` is approved and the third denied, whoever decides the first."""
+    outside = Outside(
+        Intervention(at="approval_requested", call="pay", nth=1, do="deny"),
+        Intervention(at="approval_requested", call="pay", nth=2, do="approve"),
+    )
+    rulings = outside.suspend("call_1", "mine").rulings
+    assert [(one.call_id, one.approve) for one in rulings] == [("call_1", False), ("mine", True)]
+
+
 def test_an_expired_request_is_a_denial_with_that_reason() -> None:
     (ruling,) = Outside(Intervention(at="approval_requested", do="expire")).suspend("call_1").rulings
     assert (ruling.approve, ruling.reason) == (False, "expired")

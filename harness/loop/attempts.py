@@ -9,7 +9,7 @@ from harness.loop.elision import Fitted, fit
 from harness.loop.ending import fail, violation
 from harness.loop.events import CallModel, CheckInterrupts, Effect, Emit, ModelFailed, Step, Wait, WriteCheckpoint
 from harness.loop.instructions import CONTROLS
-from harness.loop.state import LoopState, Phase
+from harness.loop.state import LoopState, Pause, Phase
 from harness.loop.text import byte_length, item_bytes
 from harness.vocabulary.control import Control
 from harness.vocabulary.events import EventName
@@ -52,7 +52,7 @@ def next_attempt(state: LoopState, at: float, effects: tuple[Effect, ...] = ()) 
     if not fitted.fits:
         return _overflow(state, effects, {"estimate_tokens": fitted.estimate_tokens})
     told = (*_told(state, control), *_elided(fitted))
-    state = state._replace(phase=Phase.MODEL, history=fitted.history, mode=control, attempt=state.attempt + 1)
+    state = state._replace(phase=Phase.MODEL, history=fitted.history, mode=control, attempt=state.attempt + 1, pause=None)
     fields = {"step": state.step, "attempt": state.attempt, "control": control.name if control else None}
     ask = (CheckInterrupts(), Emit(EventName.MODEL_ATTEMPTED, fields), CallModel(build_request(state)))
     return state, effects + told + ask
@@ -99,7 +99,8 @@ def on_failure(state: LoopState, event: ModelFailed) -> Step:
 
 def retry(state: LoopState, cause: ErrorClass, at: float, *, kind: str, status: int | None, wait: float | None) -> Step:
     """Another attempt of this step, after `wait` seconds, unless the step has had all it may have."""
-    state = state._replace(phase=Phase.WAITING, causes=(*state.causes, cause))
+    pause = None if wait is None else Pause(at, wait)
+    state = state._replace(phase=Phase.WAITING, causes=(*state.causes, cause), pause=pause)
     again = state.attempt < state.task.settings.max_attempts
     told = (_failed(state, kind, status, retry=again),)
     if not again:
@@ -108,12 +109,22 @@ def retry(state: LoopState, cause: ErrorClass, at: float, *, kind: str, status: 
     if spent:
         return fail_spent(state, told, spent)
     effects = (*told, WriteCheckpoint("model_failed", state))
-    if wait is None:
+    return next_attempt(state, at, effects) if pause is None else _wait(state, pause, at, effects)
+
+
+def after_pause(state: LoopState, at: float, effects: tuple[Effect, ...] = ()) -> Step:
+    """Go on with a run that broke off between two attempts: what is left of its wait is waited for first."""
+    if state.pause is None or state.pause.left(at) <= 0:
         return next_attempt(state, at, effects)
-    deadline = state.task.limits.deadline
-    if deadline is not None and at + wait >= deadline:
-        return fail_spent(state, effects, "deadline", {"wait_seconds": wait})
-    return state, (*effects, Wait(wait))
+    return _wait(state, state.pause, at, effects)
+
+
+def _wait(state: LoopState, pause: Pause, at: float, effects: tuple[Effect, ...]) -> Step:
+    """Wait, unless that would pass the deadline (loop.model.retry-after)."""
+    deadline, left = state.task.limits.deadline, pause.left(at)
+    if deadline is not None and at + left >= deadline:
+        return fail_spent(state, effects, "deadline", {"wait_seconds": pause.seconds})
+    return state, (*effects, Wait(left))
 
 
 def spent_budget(state: LoopState, scope: BudgetScope, at: float) -> str | None:

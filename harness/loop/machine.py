@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from harness.loop import batch, ending
-from harness.loop.attempts import fail_spent, next_attempt, next_step, on_failure
+from harness.loop.attempts import after_pause, fail_spent, next_attempt, next_step, on_failure
 from harness.loop.events import (
     ApprovalResolved,
     CancelRequested,
@@ -122,6 +122,10 @@ def _resume_attempt(state: LoopState, event: Resumed, told: tuple[Emit, ...]) ->
     return next_attempt(state, event.at, told)
 
 
+def _resume_waiting(state: LoopState, event: Resumed, told: tuple[Emit, ...]) -> Step:
+    return after_pause(state, event.at, told)
+
+
 def _resume_suspended(state: LoopState, event: Resumed, told: tuple[Emit, ...]) -> Step:
     return state, (*told, Finish(ending.suspended(state)))
 
@@ -154,7 +158,7 @@ def _done(state: LoopState, event: Event) -> Step:
 
 _RESUME: dict[Phase, Callable[[LoopState, Resumed, tuple[Emit, ...]], Step]] = {
     Phase.MODEL: _resume_attempt,
-    Phase.WAITING: _resume_attempt,
+    Phase.WAITING: _resume_waiting,
     Phase.TURN: _resume_turn,
     Phase.TOOLS: _resume_tools,
     Phase.BETWEEN: _resume_between,

@@ -14,7 +14,7 @@ from harness.loop.excerpt import excerpt_batch
 from harness.loop.history import History
 from harness.loop.instructions import CONTROLS
 from harness.loop.settle import account
-from harness.loop.state import LoopState, Phase, Slot, SlotState, new_state
+from harness.loop.state import LoopState, Pause, Phase, Slot, SlotState, new_state
 from harness.loop.task import Task
 from harness.vocabulary.content import (
     AssistantMessage,
@@ -74,6 +74,7 @@ def dump_head(state: LoopState) -> str:
     head |= {name: getattr(state.history, name) for name in (*_WATERMARKS, "shown_bytes")}
     head["phase"] = state.phase.value
     head["causes"] = list(state.causes)
+    head["pause"] = state.pause
     head["mode"] = state.mode.name if state.mode else None
     head["paused"] = dump_item(state.paused) if state.paused else None
     head["spent"] = {**state.spent._asdict(), "cost": str(state.spent.cost), "usage": asdict(state.spent.usage)}
@@ -95,6 +96,7 @@ def load_state(task: Task, head_text: str, items: Sequence[Item], records: Seque
         history=history,
         phase=Phase(head["phase"]),
         causes=tuple(head["causes"]),
+        pause=Pause(*head["pause"]) if head["pause"] else None,
         mode=CONTROLS[head["mode"]] if head["mode"] else None,
         paused=_load_paused(head["paused"]),
         spent=_load_spent(head["spent"]),

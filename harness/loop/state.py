@@ -62,9 +62,21 @@ class Slot(NamedTuple):
     latency_ms: float | None = None
 
 
+class Pause(NamedTuple):
+    """A wait between two attempts of a step: `seconds` from `since` on, by the run's clock."""
+
+    since: float
+    seconds: float
+
+    def left(self, at: float) -> float:
+        """Seconds still to wait: all of them where no time has passed, and never more, whatever the clock says."""
+        return self.seconds - max(at - self.since, 0.0)
+
+
 class LoopState(NamedTuple):
     """All of a run. `mode` is the control of the attempt in flight; `seen` the history length that the model has had;
-    `attempt` counts within a step (or within one resume of a paused turn); `causes` its failures so far."""
+    `attempt` counts within a step (or within one resume of a paused turn); `causes` its failures so far; `pause` what
+    must pass before a failed attempt is repeated."""
 
     task: Task
     history: History
@@ -78,6 +90,7 @@ class LoopState(NamedTuple):
     step: int = 0
     attempt: int = 0
     causes: tuple[str, ...] = ()
+    pause: Pause | None = None
     mode: Control | None = None
     seen: int = 0
     paused: AssistantMessage | None = None

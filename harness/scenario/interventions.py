@@ -105,11 +105,13 @@ class Interventions:
         return Action(rulings=rulings, times=times)
 
     def _ruling(self, call: str) -> Ruling | None:
-        for place, spec in self._resting:
-            if spec.do in _DECISIONS and self._due(place, spec, call, None):
-                reason = spec.reason or ("expired" if spec.do == "expire" else None)
-                return Ruling(call, spec.do == "approve", reason, str(spec.by or ""))
-        return None
+        # Each one counts its own occasions, also those at which another one decides.
+        due = [one for place, one in self._resting if one.do in _DECISIONS and self._due(place, one, call, None)]
+        if not due:
+            return None
+        spec = due[0]
+        reason = spec.reason or ("expired" if spec.do == "expire" else None)
+        return Ruling(call, spec.do == "approve", reason, str(spec.by or ""))
 
     def _due(self, place: int, spec: Intervention, call: str | None, tool: str | None) -> bool:
         """Whether an intervention is for this call and time; counts the times at which it could be."""

@@ -38,7 +38,10 @@ def select(names: Sequence[str], folders: Sequence[Path]) -> list[Selected]:
     known = {file.stem: file for file in scenario_files(list(folders))}
     if not names:
         return [Selected(file) for file in known.values()]
-    return list(dict.fromkeys(chosen for name in names for chosen in _matches(name, known)))
+    found: dict[tuple[Path, str], Selected] = {}
+    for chosen in (chosen for name in names for chosen in _matches(name, known)):
+        found.setdefault((chosen.file.resolve(), chosen.item), chosen)
+    return list(found.values())
 
 
 def _matches(name: str, known: dict[str, Path]) -> Iterator[Selected]:

@@ -13,7 +13,7 @@ class EventName(StrEnum):
     RUN_FAILED = "run.failed"  # reason, error_class
     RUN_CANCELLED = "run.cancelled"  # reason
     STEP_STARTED = "step.started"  # step
-    SYNTHESIS_ENTERED = "synthesis.entered"  # control, reset_cap (bool)
+    SYNTHESIS_ENTERED = "synthesis.entered"  # control, reset_cap (the cap, where it kept back a reset)
     MODEL_ATTEMPTED = "model.attempted"  # step, attempt, control
     MODEL_REPLIED = "model.replied"  # step, attempt, stop, calls (number)
     MODEL_FAILED = "model.failed"  # step, attempt, kind, status, will_retry
