@@ -52,7 +52,9 @@ def next_attempt(state: LoopState, at: float, effects: tuple[Effect, ...] = ()) 
     if not fitted.fits:
         return _overflow(state, effects, {"estimate_tokens": fitted.estimate_tokens})
     told = (*_told(state, control), *_elided(fitted))
-    state = state._replace(phase=Phase.MODEL, history=fitted.history, mode=control, attempt=state.attempt + 1, pause=None)
+    state = state._replace(
+        phase=Phase.MODEL, history=fitted.history, mode=control, attempt=state.attempt + 1, pause=None
+    )
     fields = {"step": state.step, "attempt": state.attempt, "control": control.name if control else None}
     ask = (CheckInterrupts(), Emit(EventName.MODEL_ATTEMPTED, fields), CallModel(build_request(state)))
     return state, effects + told + ask
