@@ -4,6 +4,7 @@ Elision may replace a result by a pointer; whether it does so rightly is judged 
 """
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 
 from harness.checks.breaker import mode
@@ -15,6 +16,9 @@ from harness.checks.timeline import Attempt, Call, Kind, Timeline
 from harness.vocabulary.content import AssistantPart, Item, Refusal, Text, ToolResult
 from harness.vocabulary.request import ModelRequest
 from harness.vocabulary.turn import FaultKind, ModelFault, ModelTurn
+
+_SENDABLE = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+"""Names of calls that every wire takes in a history."""
 
 
 def is_pointer(before: Item, after: Item) -> bool:
@@ -122,12 +126,17 @@ def _misquoted(timeline: Timeline, turn: Attempt) -> str:
     if len(stored) != len(turn.calls):
         return f"{len(stored)} of its {len(turn.calls)} calls stand there"
     for call, kept in zip(turn.calls, stored, strict=True):
-        if kept.name != call.name or not _same_call(call, kept.arguments):
+        if not _same_name(timeline, call, kept.name) or not _same_call(call, kept.arguments):
             return f"{call.label} stands there as {kept.name} {kept.arguments[:60]!r}"
     expected, found = _said(turn), [part for message in turn.said for part in message.content]
     if any(_text(timeline, expected, blank) == _text(timeline, found, blank) for blank in (True, False)):
         return ""
     return f"its text stands there as {spoken(found)[:60]!r}"
+
+
+def _same_name(timeline: Timeline, call: Call, stored: str) -> bool:
+    """No provider takes every name back that its model can invent: another may stand for it, but for that of a tool."""
+    return stored == call.name or (not _SENDABLE.fullmatch(call.name) and stored not in timeline.tools)
 
 
 def _same_call(call: Call, stored: str) -> bool:

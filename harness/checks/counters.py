@@ -1,15 +1,15 @@
 """Identical-call counters, from the rule (design: loop.md section 3), for the judge's use.
 
 A counter is a span: where the rule leaves room (is an unchanged outcome behind an error new evidence? which call of a
-poll budget is the first free one?), both readings are kept. The outcome counter of loop.progress.outcome-repetition is
-kept as an upper bound only: it may excuse an early synthesis, and never demands one.
+poll budget is the first free one?), both readings are kept. The counter of loop.progress.outcome-repetition stands in
+`outcomes`.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 from harness.checks.canonical import Signature, Undecodable, canonical, without
+from harness.checks.outcomes import Evidence, OutcomeRepeats, free
 from harness.checks.standing import Span, Sure
 from harness.checks.timeline import Attempt, Call, Fate
 from harness.vocabulary.content import Text
@@ -18,9 +18,6 @@ from harness.vocabulary.tools import Effect, OutcomeClass, ToolDeclaration, Tool
 
 COUNTED = frozenset({Fate.EXECUTED, Fate.UNCERTAIN, Fate.TRUNCATED, Fate.INVALID, Fate.UNKNOWN})
 """Fates of a completed call (loop.breaker.counts)."""
-Evidence: TypeAlias = tuple[object, ...]
-"""An outcome as the rules compare it; its class comes first."""
-_NO_PROGRESS = (OutcomeClass.ERROR, OutcomeClass.EMPTY, OutcomeClass.NOOP)
 
 
 def evidence(outcome: ToolOutcome, declared: ToolDeclaration | None) -> Evidence:
@@ -57,15 +54,19 @@ class Repeats:
         self._resets_declared = resets
         self._cap = settings.evidence_reset_cap if resets else 0
         self._tallies: dict[Signature, Tally] = {}
-        self._stuck: dict[str, dict[Evidence, int]] = {}
+        self.outcomes = OutcomeRepeats(settings.identical_call_threshold)
         self._hot: dict[Signature, None] = {}
         self._warm: set[object] = set()
         self.resets = Span(0, 0)
         self.denied_resets = 0
+        self.covered = 0
+        self.unrecorded = 0
 
     def due(self) -> Sure:
         """Whether the next request answers from what there is, by these counters."""
-        return Sure.YES if self._hot else Sure.MAYBE if self._warm else Sure.NO
+        if self._hot:
+            return Sure.YES
+        return Sure.MAYBE if self._warm or self.outcomes.due() else Sure.NO
 
     def hot(self) -> tuple[Signature, ...]:
         """The signatures that surely stand at the threshold minus one or above."""
@@ -94,16 +95,15 @@ class Repeats:
     def take(self, attempt: Attempt) -> None:
         """Count the completed calls of a settled turn."""
         mixed = _out_of_order(attempt) if len(attempt.calls) > 1 else False
-        seen: dict[str, set[Evidence]] = {}
         for call in attempt.calls:
             if call.fate not in COUNTED:
                 continue
             outcome = call.ends[-1][1].outcome if call.ends and call.fate is Fate.EXECUTED else None
+            self.unrecorded += call.fate is Fate.UNCERTAIN or (call.fate is Fate.EXECUTED and outcome is None)
             self._count(call, outcome, attempt.life, mixed)
-            if outcome is not None:
-                seen.setdefault(call.name, set()).add(evidence(outcome, call.declared))
-        for tool, outcomes in seen.items():
-            self._repeat(tool, outcomes)
+            if outcome is not None and outcome.outcome is not OutcomeClass.UNCERTAIN:
+                self.outcomes.add(call.name, call.declared, evidence(outcome, call.declared))
+        self.outcomes.close()
 
     def _count(self, call: Call, outcome: ToolOutcome | None, life: int, mixed: bool) -> None:
         tally = self._tallies.setdefault(call.signature, Tally(first_life=life))
@@ -124,13 +124,14 @@ class Repeats:
             changed = Sure.MAYBE
         tally.streak = tally.streak + 1 if tally.last == seen else 1
         changed = self._capped(changed)
-        free = _free(tally.streak, declared, outcome)
+        covered = free(tally.streak, declared, outcome.outcome)
+        self.covered += covered is Sure.YES
         if changed is Sure.YES:
             tally.low = tally.high = 1
         elif changed is Sure.MAYBE:
             tally.low, tally.high = min(tally.low + 1, 1), tally.high + 1
         else:
-            tally.low, tally.high = tally.low + (free is Sure.NO), tally.high + (free is not Sure.YES)
+            tally.low, tally.high = tally.low + (covered is Sure.NO), tally.high + (covered is not Sure.YES)
         tally.last = seen
         if outcome.outcome is OutcomeClass.OK:
             tally.last_good = seen
@@ -154,14 +155,6 @@ class Repeats:
         self.resets = Span(low + (changed is Sure.YES), min(high + 1, self._cap))
         return changed
 
-    def _repeat(self, tool: str, outcomes: set[Evidence]) -> None:
-        before = self._stuck.get(tool, {})
-        after = {seen: before.get(seen, 0) + 1 for seen in outcomes if seen[0] in _NO_PROGRESS}
-        for seen in before.keys() - after.keys():
-            self._warm.discard((tool, seen))
-        self._warm.update([(tool, seen) for seen, times in after.items() if times >= self._threshold - 1])
-        self._stuck[tool] = after
-
     def _mark(self, marks: dict[Signature, None], signature: Signature, count: int) -> None:
         if count >= self._threshold - 1:
             marks[signature] = None
@@ -170,17 +163,6 @@ class Repeats:
 
 
 _FRESH = Tally()
-
-
-def _free(streak: int, declared: ToolDeclaration, outcome: ToolOutcome) -> Sure:
-    """Whether a declared retry or poll budget covers this outcome, the `streak`-th equal one in a row."""
-    if outcome.outcome is OutcomeClass.ERROR:
-        covered = declared.retry_budget if declared.effect is not Effect.NON_IDEMPOTENT else 0
-        return Sure.YES if streak <= covered else Sure.NO
-    covered = declared.poll_budget if declared.observes else 0
-    if not covered or streak > covered + 1:
-        return Sure.NO
-    return Sure.YES if 1 < streak <= covered and outcome.outcome is OutcomeClass.OK else Sure.MAYBE
 
 
 def _unused(tally: Tally, declared: ToolDeclaration | None) -> tuple[int, int]:

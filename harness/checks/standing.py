@@ -54,8 +54,11 @@ class Standing:
 
     `budgets` are the budget controls that may be named, the sure one last; `budget` says whether a budget calls for
     synthesis at all, `exhausted` whether the tool calls are spent, `reserved` whether a reserve is reached. `repeat`
-    says whether the identical-call counters call for it, `hot` which signatures surely do. `spent` names the hard
-    limits that leave no room for this attempt. `resets` counts evidence resets, `resets_denied` those that the cap did
+    says whether the identical-call counters call for it, `hot` which signatures surely do; `stuck` whether an outcome
+    without progress does that came back, `stuck_tools` of which tools. `came_back` counts
+    outcomes that their tool had given before, `covered` counts outcomes that a declared budget
+    surely covered, `unrecorded` calls whose outcome is not known. `spent` names the hard limits that leave no room for
+    this attempt. `resets` counts evidence resets, `resets_denied` those that the cap did
     not allow. `carried`: a hot signature was first counted in an earlier life of the run.
     """
 
@@ -68,6 +71,11 @@ class Standing:
     exhausted: Sure = Sure.NO
     reserved: Sure = Sure.NO
     repeat: Sure = Sure.NO
+    stuck: Sure = Sure.NO
+    stuck_tools: tuple[str, ...] = ()
+    came_back: int = 0
+    covered: int = 0
+    unrecorded: int = 0
     hot: tuple[Signature, ...] = ()
     spent: tuple[str, ...] = ()
     resets: Span = Span(0, 0)
