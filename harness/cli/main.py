@@ -43,6 +43,12 @@ def _lint() -> click.Command:
     return lint
 
 
+def _detect() -> click.Command:
+    from harness.cli.detect_command import detect
+
+    return detect
+
+
 def _doctor() -> click.Command:
     from harness.cli.doctor_command import doctor
 
@@ -61,6 +67,7 @@ COMMANDS: dict[str, tuple[str, Callable[[], click.Command]]] = {
     "show": ("Show a scenario, or a requirement and what proves it.", _show),
     "replay": ("Run one failing case again, by its code.", _replay),
     "lint": ("Judge captured provider traffic.", _lint),
+    "detect": ("Tell retry, progress and recursion apart in recorded tool calls.", _detect),
     "doctor": ("Tell what is installed and where each setting comes from.", _doctor),
     "schema": ("Print the JSON Schema of a machine-readable output.", _schema),
 }

@@ -19,14 +19,22 @@ from harness.vocabulary.tools import CallRecord, OutcomeClass, ToolDeclaration
 _NONE: Map[str, Any] = Map()
 
 
+class Line(NamedTuple):
+    """One signature: its counter, its streak of equal outcomes, and its last good outcome's hash, if it observes."""
+
+    times: int = 0
+    streak: Streak | None = None
+    evidence: str | None = None
+
+
+_FRESH = Line()
+
+
 class Breaker(NamedTuple):
-    """`counts` by signature; `evidence` the last good outcome hash of an observation; `streaks` the equal outcomes in
-    a row of a signature; `stuck` the outcomes without progress of a tool; `due` the signatures, and `due_tools` the
+    """`lines` by signature; `stuck` the outcomes without progress of a tool; `due` the signatures, and `due_tools` the
     tools, whose counter stands at the synthesis level; `reset_withheld`: the cap kept back a reset."""
 
-    counts: Map[str, int] = _NONE
-    evidence: Map[str, str] = _NONE
-    streaks: Map[str, Streak] = _NONE
+    lines: Map[str, Line] = _NONE
     stuck: Map[str, Stuck] = _NONE
     due: Map[str, bool] = _NONE
     due_tools: Map[str, bool] = _NONE
@@ -38,61 +46,51 @@ class Breaker(NamedTuple):
         """Whether a counter stands at or above one below the threshold."""
         return bool(self.due) or bool(self.due_tools)
 
+    def count(self, signature: str) -> int:
+        """How often a signature has counted since its last reset."""
+        return self.lines.get(signature, _FRESH).times
+
 
 def record(breaker: Breaker, call: CallRecord, tool: ToolDeclaration | None, settings: RunSettings) -> Breaker:
     """The breaker after one disposed call, in request order. `tool` None: no such tool was declared."""
     if not call.counted:
         return breaker
+    signature, level = call.signature, settings.identical_call_threshold - 1
+    line = breaker.lines.get(signature, _FRESH)
     if not is_known(call):
-        return _counted(breaker, call.signature, 1, settings)
-    observes = tool is not None and tool.observes
-    fresh = observes and _is_new_evidence(breaker, call)
-    if fresh and breaker.resets >= settings.evidence_reset_cap:
-        breaker, fresh = breaker._replace(reset_withheld=True), False
-    streak = continued(breaker.streaks.get(call.signature), call)
-    if fresh:
-        breaker = breaker._replace(counts=breaker.counts.set(call.signature, 0), resets=breaker.resets + 1)
-    breaker = breaker._replace(
-        evidence=_evidence(breaker, call, observes), streaks=breaker.streaks.set(call.signature, streak)
-    )
-    breaker = _counted(breaker, call.signature, not is_covered(tool, call.outcome, streak.length), settings)
-    return _stuck(breaker, call, tool, settings)
-
-
-def _counted(breaker: Breaker, signature: str, more: int, settings: RunSettings) -> Breaker:
-    count = breaker.counts.get(signature, 0) + more
-    return breaker._replace(
-        counts=breaker.counts.set(signature, count),
-        due=_due(breaker.due, signature, count >= settings.identical_call_threshold - 1),
+        line = Line(line.times + 1, line.streak, line.evidence)
+        lines, due = breaker.lines.set(signature, line), _due(breaker.due, signature, line.times >= level)
+        return breaker._replace(lines=lines, due=due)
+    good = call.outcome is OutcomeClass.OK and tool is not None and tool.observes
+    fresh = good and line.evidence is not None and line.evidence != call.outcome_hash
+    withheld = fresh and breaker.resets >= settings.evidence_reset_cap
+    reset = fresh and not withheld
+    streak = continued(line.streak, call)
+    count = (0 if reset else line.times) + (not is_covered(tool, call.outcome, streak.length))
+    stuck, due_tools = _stuck(breaker, call, tool, level)
+    return Breaker(
+        breaker.lines.set(signature, Line(count, streak, call.outcome_hash if good else line.evidence)),
+        stuck,
+        _due(breaker.due, signature, count >= level),
+        due_tools,
+        breaker.resets + reset,
+        breaker.reset_withheld or withheld,
     )
 
 
-def _stuck(breaker: Breaker, call: CallRecord, tool: ToolDeclaration | None, settings: RunSettings) -> Breaker:
-    before = breaker.stuck.get(call.tool)
-    after = repeated(before, call, tool)
+def _stuck(
+    breaker: Breaker, call: CallRecord, tool: ToolDeclaration | None, level: int
+) -> tuple[Map[str, Stuck], Map[str, bool]]:
+    after = repeated(breaker.stuck.get(call.tool), call, tool)
     if after is None:
-        return breaker
-    reached = after.most >= settings.identical_call_threshold - 1
-    return breaker._replace(
-        stuck=breaker.stuck.set(call.tool, after), due_tools=_due(breaker.due_tools, call.tool, reached)
-    )
-
-
-def _is_new_evidence(breaker: Breaker, call: CallRecord) -> bool:
-    last = breaker.evidence.get(call.signature)
-    return call.outcome is OutcomeClass.OK and last is not None and last != call.outcome_hash
-
-
-def _evidence(breaker: Breaker, call: CallRecord, observes: bool) -> Map[str, str]:
-    if not observes or call.outcome is not OutcomeClass.OK or call.outcome_hash is None:
-        return breaker.evidence
-    return breaker.evidence.set(call.signature, call.outcome_hash)
+        return breaker.stuck, breaker.due_tools
+    return breaker.stuck.set(call.tool, after), _due(breaker.due_tools, call.tool, after.most >= level)
 
 
 def _due(due: Map[str, bool], key: str, reached: bool) -> Map[str, bool]:
-    if reached:
-        return due.set(key, True)
-    return due.delete(key) if key in due else due
+    if reached == (key in due):
+        return due
+    return due.set(key, True) if reached else due.delete(key)
 
 
 def over_limit(
@@ -103,7 +101,8 @@ def over_limit(
     proposed = tuple(calls)
     tools = dict(proposed)
     for signature, times in Counter(signature for signature, _ in proposed).items():
-        free = unused(tools[signature], breaker.streaks.get(signature))
-        if breaker.counts.get(signature, 0) + times - free >= settings.identical_call_threshold:
+        line = breaker.lines.get(signature, _FRESH)
+        free = unused(tools[signature], line.streak)
+        if line.times + times - free >= settings.identical_call_threshold:
             return signature
     return None

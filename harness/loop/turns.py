@@ -140,7 +140,7 @@ def _loop_details(state: LoopState, signature: str) -> dict[str, object]:
     tool = next(slot.call.name for slot in state.slots if slot.signature == signature)
     return {
         "tool": tool,
-        "completed": state.breaker.counts.get(signature, 0),
+        "completed": state.breaker.count(signature),
         "threshold": state.task.settings.identical_call_threshold,
     }
 

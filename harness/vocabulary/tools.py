@@ -66,6 +66,14 @@ class OutcomeClass(StrEnum):
     UNCERTAIN = "uncertain"
 
 
+class Repetition(StrEnum):
+    """What repeated calls of a tool come to (loop.progress.verdict)."""
+
+    RETRY = "retry"
+    PROGRESS = "progress"
+    RECURSION = "recursion"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolOutcome:
     """What a run of a tool gave.
