@@ -1,4 +1,4 @@
-"""`harness detect`: what repeats without getting anywhere is found where it began; what gets somewhere is left alone."""
+"""`harness detect`: what gets nowhere is found where it should have stopped; what gets somewhere is left alone."""
 
 import json
 import subprocess

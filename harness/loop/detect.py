@@ -68,7 +68,7 @@ class _Trace:
     """One run: its counters, its identical calls by signature, and its outcomes without progress by tool."""
 
     breaker: Breaker
-    identical: dict[str, tuple[str, _Line]]
+    identical: dict[str, int | tuple[str, _Line]]
     stuck: dict[str, _Line]
     ended: list[tuple[str, _Line]]
 
@@ -106,11 +106,20 @@ class Detector:
         return tool
 
     def _identical(self, trace: _Trace, call: CallRecord, tokens: int, before: Breaker, after: Breaker) -> None:
-        _, line = trace.identical.get(call.signature, ("", None))
-        if line is None:
-            line = _Line(self.calls)
+        failed = call.outcome in NO_PROGRESS
+        begun = trace.identical.get(call.signature)
+        if begun is None:
+            # Most signatures come once: of those only the number is kept, negative for a failure.
+            trace.identical[call.signature] = -self.calls if failed else self.calls
+            if call.signature not in after.due:
+                return
+            begun = trace.identical[call.signature]
+        if isinstance(begun, int):
+            line = _Line(abs(begun), calls=abs(begun) < self.calls, failed=begun < 0)
             trace.identical[call.signature] = (call.tool, line)
-        line.failed += call.outcome in NO_PROGRESS
+        else:
+            line = begun[1]
+        line.failed += failed
         line.changed += after.resets > before.resets
         line.take(self.calls, tokens, due=call.signature in after.due)
 
@@ -137,7 +146,7 @@ def _streaks(trace_id: str, trace: _Trace) -> Iterator[Streak]:
     for tool, line in outcomes:
         verdict = Repetition.RETRY if line.stop_at is None else Repetition.RECURSION
         yield _streak(tool, verdict, line, trace_id, "one outcome without progress came back, whatever the arguments")
-    for tool, line in trace.identical.values():
+    for tool, line in (one for one in trace.identical.values() if not isinstance(one, int)):
         if line.calls > 1 and not any(_covers(other, line) for name, other in outcomes if name == tool):
             yield _streak(tool, _verdict(line), line, trace_id, _why(line))
 

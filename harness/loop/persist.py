@@ -58,7 +58,7 @@ def load_item(text: str) -> Item:
 
 def dump_record(record: CallRecord) -> str:
     """One ledger record as JSON text."""
-    return json.dumps(asdict(record), ensure_ascii=False)
+    return json.dumps({**record._asdict(), "extra": dict(record.extra)}, ensure_ascii=False)
 
 
 def load_record(text: str) -> CallRecord:

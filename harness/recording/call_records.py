@@ -1,17 +1,17 @@
 """Recorded tool calls as files keep them, one at a time: plain JSON Lines, or spans of an OTLP JSON export.
 
-A plain line is one call (a JSON array of such objects is read too): `tool`, `arguments` (an object, or raw text), `outcome: {class: ok | error | empty | noop,
-text}`, and optionally `trace_id`, `span_id`, `latency_ms`, `tokens`. An OTLP export is one JSON document, or one a
+A plain line is one call (a JSON array of such objects is read too): `tool`, `arguments` (an object, or raw text),
+`outcome: {class: ok | error | empty | noop, text}`, and optionally `trace_id`, `span_id`, `latency_ms`, `tokens`.
+An OTLP export is one JSON document, or one a
 line; spans of tool executions are read by the GenAI semantic conventions, in the order of their start times within
 each document. Lines are read one by one, so that memory does not grow with the file.
 """
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from harness.loop.signature import call_signature, decoded_signature, outcome_hash
 from harness.vocabulary.content import Text
@@ -32,8 +32,7 @@ class CallRecordError(ValueError):
     """A record that cannot be read; the text names file, line and mend."""
 
 
-@dataclass(frozen=True, slots=True)
-class RecordedCall:
+class RecordedCall(NamedTuple):
     """One call and what it cost; `tokens` is an estimate (bytes / 4) where the record does not say."""
 
     call: CallRecord

@@ -1,7 +1,9 @@
 """Tools: what the model sees of one, what the runtime declares of it, and what a run of it gives."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
+from types import MappingProxyType
+from typing import NamedTuple
 
 from harness.vocabulary.content import Image, JsonObject, JsonValue, Text
 
@@ -88,8 +90,10 @@ class ToolOutcome:
     timed_out: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CallRecord:
+_NOTHING: JsonObject = MappingProxyType({})
+
+
+class CallRecord(NamedTuple):
     """Telemetry of one disposed call, in order of completion (the ledger).
 
     `outcome` None: no outcome was recorded (crash, uncertain effect). `counted`: whether the identical-call counter
@@ -105,4 +109,4 @@ class CallRecord:
     trace_id: str = ""
     span_id: str = ""
     latency_ms: float | None = None
-    extra: JsonObject = field(default_factory=dict)
+    extra: JsonObject = _NOTHING
