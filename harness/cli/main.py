@@ -49,6 +49,12 @@ def _detect() -> click.Command:
     return detect
 
 
+def _serve() -> click.Command:
+    from harness.cli.serve_command import serve
+
+    return serve
+
+
 def _doctor() -> click.Command:
     from harness.cli.doctor_command import doctor
 
@@ -68,6 +74,7 @@ COMMANDS: dict[str, tuple[str, Callable[[], click.Command]]] = {
     "replay": ("Run one failing case again, by its code.", _replay),
     "lint": ("Judge captured provider traffic.", _lint),
     "detect": ("Tell retry, progress and recursion apart in recorded tool calls.", _detect),
+    "serve": ("Play scenarios on a loopback URL, for any client in any language.", _serve),
     "doctor": ("Tell what is installed and where each setting comes from.", _doctor),
     "schema": ("Print the JSON Schema of a machine-readable output.", _schema),
 }

@@ -7,14 +7,13 @@ refused connection cannot be shown once a client is connected: it is a reset too
 
 import socket
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Event, Thread
 from types import TracebackType
-from typing import Self
+from typing import Protocol, Self
 
 from harness.provider.replies import Answer
-from harness.provider.simulated import SimulatedProvider
 
 HOST = "127.0.0.1"
 _ABORT = struct.pack("ii", 1, 0)
@@ -22,11 +21,19 @@ _SLICE = 0.2
 """Seconds between two looks at whether a silent connection may end."""
 
 
-class LoopbackServer:
-    """Serve a provider while the context is open. `url` has no path."""
+class Answering(Protocol):
+    """A simulated provider, or many of them behind paths."""
 
-    def __init__(self, provider: SimulatedProvider) -> None:
-        self._server = _Server(provider)
+    def answer(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Answer:
+        """Answer one HTTP request. Never raises; it may be called from many threads."""
+
+
+class LoopbackServer:
+    """Serve a provider while the context is open. `url` has no path. `port` 0 takes a free one; `pace` is the time in
+    seconds between two chunks of a body. Raises OSError for a port that is taken."""
+
+    def __init__(self, provider: Answering, *, port: int = 0, pace: float = 0.0) -> None:
+        self._server = _Server(provider, port, pace)
         self._thread = Thread(target=self._server.serve_forever, args=(0.02,), daemon=True, name="simulated-provider")
 
     @property
@@ -55,9 +62,10 @@ class LoopbackServer:
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
 
-    def __init__(self, provider: SimulatedProvider) -> None:
-        super().__init__((HOST, 0), _Handler)
+    def __init__(self, provider: Answering, port: int, pace: float) -> None:
+        super().__init__((HOST, port), _Handler)
         self.provider = provider
+        self.pace = pace
         self.stopping = Event()
         self.connections: set[socket.socket] = set()
 
@@ -100,6 +108,9 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         self._serve()
 
+    def do_DELETE(self) -> None:
+        self._serve()
+
     def _serve(self) -> None:
         body = b"".join(self._body())
         answer = self.server.provider.answer(self.command, self.path, dict(self.headers.items()), body)
@@ -126,7 +137,9 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header(name, value)
         self.send_header("transfer-encoding", "chunked")
         self.end_headers()
-        for chunk in filter(None, answer.chunks):
+        for number, chunk in enumerate(filter(None, answer.chunks)):
+            if number and self.server.pace:
+                self.server.stopping.wait(self.server.pace)
             self.wfile.write(b"%x\r\n%b\r\n" % (len(chunk), chunk))
             self.wfile.flush()
         if answer.end == "clean":
