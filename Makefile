@@ -40,6 +40,9 @@ lint: $(full)
 cassettes: $(full)
 	$(bin)/python -m harness.recording.simulated_cassettes
 
+tables: $(base)
+	$(bin)/python -c "from pathlib import Path; from harness.reports.rule_table import write; write(Path('reports'))"
+
 env: $(full)
 
 bin: $(full)

@@ -13,6 +13,9 @@ import pytest
 
 PLAN_OPTION = "--harness-plan"
 
+# At load, not at configure: a project's conftest.py, which may import a contract class, is imported in between.
+pytest.register_assert_rewrite("harness.contract")
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Options of scenario runs under plain pytest, and the command line's own."""
@@ -25,8 +28,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Take part in this session if it is the command line's, or if its project names scenario folders."""
-    for module in ("harness.contract.provider_contract", "harness.contract.loop_contract"):
-        pytest.register_assert_rewrite(module)
     plan = _plan(config)
     if plan is not None:
         from harness.suite.taking_part import TakingPart

@@ -151,7 +151,7 @@ def test_the_control_of_each_wire_has_its_role() -> None:
     ("model", "takes"),
     [
         ("sim-model", True),
-        ("claude-opus-4-8", True),
+        ("claude-opus-4-8", False),
         ("claude-opus-5-5", True),
         ("claude-fable-5", True),
         ("claude-haiku-5-5-20261001", True),

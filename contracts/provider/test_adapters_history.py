@@ -1,5 +1,6 @@
 """How each wire writes down the history: calls, results, images, what only a provider understands."""
 
+import copy
 import json
 from collections.abc import Sequence
 from typing import Any
@@ -25,6 +26,7 @@ from harness.vocabulary.content import (
 )
 from harness.vocabulary.request import ModelRequest
 from harness.vocabulary.tools import ToolDefinition
+from harness.wire.registry import codec
 
 FETCH = ToolDefinition(name="fetch", description="Get <a> page", parameters={"type": "object"}, strict=True)
 LIST = ToolDefinition(name="list", description="List", parameters={"type": "object"})
@@ -162,6 +164,44 @@ def test_arguments_that_are_no_object_are_sent_as_an_empty_one(transport: str, a
     assert messages(transport, ask(items=(*HISTORY[:1], calling))) == messages(
         transport, ask(items=(*HISTORY[:1], empty))
     )
+
+
+INVENTED = ("bank.transfer!", "weird name/✓", "n" * 200, "a\n", "a b", "", "\ud800")
+
+
+def invented(*names: str) -> ModelRequest:
+    """A history in which these names were called, each with its refusal."""
+    calls = [ToolCall(f"c{n}", name, "{}") for n, name in enumerate(names)]
+    told = [
+        ToolResult(call_id=call.call_id, tool=call.name, content=(Text(f"[tool.unknown]\nNo {n}."),), is_error=True)
+        for n, call in enumerate(calls)
+    ]
+    return ask(items=(*HISTORY[:1], AssistantMessage(tuple(calls)), *told), tools=(LIST,))
+
+
+@pytest.mark.parametrize("transport", TRANSPORT_IDS)
+def test_an_invented_name_is_sent_as_a_legal_one_with_its_refusal(transport: str) -> None:
+    request = invented(*INVENTED)
+    before = copy.deepcopy(request)
+    body = adapter(transport).render(request, stream=False)
+    decoded = codec(transport).decode(body)
+    assert codec(transport).judge(decoded.payload) == []
+    assert request == before, "the neutral conversation keeps what the model wrote"
+    _, message, *results = decoded.request.items
+    assert isinstance(message, AssistantMessage)
+    assert len({call.name for call in message.calls}) == len(INVENTED), "two names have two placeholders"
+    texts = [result.text for result in results if isinstance(result, ToolResult)]
+    assert texts == [f"[tool.unknown]\nNo {n}." for n in range(len(INVENTED))]
+    assert body == adapter(transport).render(invented(*INVENTED), stream=False)
+
+
+@pytest.mark.parametrize(
+    ("transport", "most"), [("openai-chat", 64), ("openai-responses", 128), ("anthropic-messages", 128)]
+)
+def test_a_name_that_the_wire_takes_is_sent_as_it_is(transport: str, most: int) -> None:
+    sent = adapter(transport).render(invented("n" * most, "n" * (most + 1), "A-b_9"), stream=False).decode()
+    assert f'"{"n" * most}"' in sent and '"A-b_9"' in sent
+    assert "n" * (most + 1) not in sent and sent.count('"invalid_name_') == 1
 
 
 @pytest.mark.parametrize("transport", TRANSPORT_IDS)

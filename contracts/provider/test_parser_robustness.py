@@ -124,6 +124,9 @@ def test_a_stream_that_breaks_its_own_order_is_a_protocol_error(transport: str, 
     assert fault(transport, framed(events) + DONE).kind is FaultKind.PROTOCOL
 
 
+NAMELESS = ((0, "a", "f"), (1, "b", ""), (2, "c", "f"), (3, "d", ""), (4, "e", "g"))
+
+
 @pytest.mark.parametrize(
     "pieces",
     [
@@ -145,6 +148,14 @@ def test_chat_calls_are_told_apart_as_compatible_servers_number_them(pieces: lis
     found = turn("openai-chat", [*pieces, delta({}, "tool_calls"), delta({}, "tool_calls")])
     assert found.message.content == (ToolCall("a", "f", "{}"), ToolCall("b", "f", "{}"))
     assert found.stop is StopReason.TOOL_CALLS
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_chat_calls_stand_in_their_order_also_where_one_has_no_name(whole: bool) -> None:
+    calls = [{"index": n, "id": one, "function": {"name": name, "arguments": "{}"}} for n, one, name in NAMELESS]
+    pieces = [calling(*calls)] if whole else [calling(call) for call in calls]
+    found = turn("openai-chat", [*pieces, delta({}, "tool_calls")])
+    assert found.message.content == tuple(ToolCall(one, name, "{}") for _, one, name in NAMELESS)
 
 
 def test_a_surrogate_pair_cut_in_two_deltas_is_one_character_and_half_a_pair_is_replaced() -> None:

@@ -138,7 +138,15 @@ def test_a_status_has_its_kind_and_is_asked_once(
     assert "It did not work." in end.fault.message
 
 
-WAITS = (({"retry-after": "7"}, 7.0), ({"retry-after-ms": "1500"}, 1.5), ({"retry-after": "soon"}, None), ({}, None))
+DATES = {"date": "Wed, 02 Dec 2026 09:00:00 GMT", "retry-after": "Wed, 02 Dec 2026 09:00:20 GMT"}
+WAITS: tuple[tuple[dict[str, str], float | None], ...] = (
+    ({"retry-after": "7"}, 7.0),
+    ({"retry-after-ms": "1500"}, 1.5),
+    ({"retry-after-ms": "1500", "retry-after": "7"}, 1.5),
+    (DATES, 20.0),
+    ({"retry-after": "soon"}, None),
+    ({}, None),
+)
 
 
 @pytest.mark.parametrize(("headers", "seconds"), WAITS)
@@ -179,6 +187,16 @@ def test_a_connection_lost_in_a_stream_is_transient_and_says_what_was_seen(
         assert (end.fault.kind, end.fault.stream_had_output) == (FaultKind.TRANSIENT, seen)
 
 
+def test_a_connection_lost_in_a_plain_answer_is_transient(router: respx.MockRouter, transport: str) -> None:
+    whole = codec(transport).response(TURNS["text"], model="sim-model", n=1)
+    body = _Body([whole[:20]], httpx2.RemoteProtocolError("peer closed connection"))
+    route = endpoint(router, transport).mock(return_value=httpx.Response(200, headers=JSON, stream=body))
+    end = end_of(transport, False)
+    assert route.call_count == 1
+    assert isinstance(end, StreamFailed)
+    assert (end.fault.kind, end.fault.stream_had_output) == (FaultKind.TRANSIENT, False)
+
+
 def test_a_stream_that_ends_early_and_clean_is_a_protocol_error(router: respx.MockRouter, transport: str) -> None:
     chunks = codec(transport).stream(TURNS["text"], model="sim-model", n=1)
     short = httpx.Response(200, headers=SSE, content=b"".join(chunks[:-3]))
@@ -193,6 +211,7 @@ def test_the_key_is_sent_and_never_told(router: respx.MockRouter, transport: str
     echo = codec(transport).error(401, error_type="authentication_error", message=f"Bad key {own_secret()}.")
     route = endpoint(router, transport).mock(return_value=httpx.Response(401, headers=JSON, content=echo))
     end = end_of(transport, streaming)
+    assert route.call_count == 1
     assert own_secret() in str(dict(route.calls.last.request.headers))
     assert isinstance(end, StreamFailed)
     assert "Bad key" in end.fault.message

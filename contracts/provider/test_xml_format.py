@@ -1,6 +1,7 @@
 """The XML fallback format: frames in text, in any chunking, and back into text."""
 
-from itertools import pairwise
+from functools import cache
+from itertools import pairwise, product
 
 import pytest
 from hypothesis import given
@@ -94,6 +95,28 @@ DOCUMENTS: dict[str, tuple[str, list[Piece]]] = {
     "backticks inside a line open no fence": (f"a ```\n{ONE}", [("a ```",), CALL]),
     "backticks behind a frame on its line open no fence": (f"{ONE}```\n{ONE}", [CALL, ("```",), CALL]),
     "a fence right after a frame hides the next": (f"{ONE}\n```\n{ONE}\n```", [CALL, (f"```\n{ONE}\n```",)]),
+    "a bare frame, its name in the body, is text": (
+        f'<tool_call>{{"name":"f","arguments":{{}}}}</tool_call>\n{ONE}',
+        [('<tool_call>{"name":"f","arguments":{}}</tool_call>',), CALL],
+    ),
+    "identical calls are all kept": (f"{ONE}{ONE}\n{ONE}", [CALL, CALL, CALL]),
+    "texts and calls keep their order": (
+        f"a{ONE}b{frame('{}', 'g')}c{ONE}",
+        [("a",), CALL, ("b",), ("g", "{}"), ("c",), CALL],
+    ),
+    "a malformed frame spoils neither sibling": (
+        f"{ONE}\n{frame('<a/>')}\n<tool_call nam='f'>{{}}</tool_call>\n{ONE}",
+        [CALL, (f"{frame('<a/>')}\n<tool_call nam='f'>{{}}</tool_call>",), CALL],
+    ),
+    "a closing tag alone is text": (f"</tool_call>\n{ONE}</tool_call>", [("</tool_call>",), CALL, ("</tool_call>",)]),
+    "a frame inside a string is content": (
+        frame('{"a":"<tool_call name=\\"g\\">{}</tool_call>"}'),
+        [("f", '{"a":"<tool_call name=\\"g\\">{}</tool_call>"}')],
+    ),
+    "a frame in cdata is content": (frame(f"<![CDATA[{ONE}]]>"), [("f", ONE)]),
+    "a fence inside a body is content": (frame('{"a":"\n```\n"}') + f"\n{ONE}", [("f", '{"a":"\n```\n"}'), CALL]),
+    "a frame that a fence swallowed stays text to the end": (f"```\n{ONE}", [(f"```\n{ONE}",)]),
+    "comparisons and tags of prose": (f"if a <b && c<tool: <i>x</i> {ONE}", [("if a <b && c<tool: <i>x</i> ",), CALL]),
     "an angle bracket alone": ("1 < 2\n<tool", [("1 < 2\n<tool",)]),
     "two angle brackets": (f"<<tool_call{ONE}", [("<<tool_call",), CALL]),
     "surrogate-free wide text": (
@@ -134,17 +157,76 @@ def test_any_chunking_of_any_text_reads_like_the_whole(fragments: list[str], cut
     assert read(*document) == whole
 
 
-def may_become_a_tag(held: str) -> bool:
-    tag = held.removeprefix("\n")
-    return tag == "" or OPEN.startswith(tag) or tag.startswith(OPEN)
+ENDS_OF_BODIES = ("", '"', '""', "]]>", '"]]>', "{}", ";", *("![CDATA[]]>"[n:] for n in range(9)), "]>", ">")
+ENDS_OF_TAGS = (
+    "",
+    '"',
+    "'",
+    ' name="f"',
+    '" name="f"',
+    "' name='f'",
+    '="x"',
+    '="f" name="f"',
+    "x='y'",
+    "x='y' name='f'",
+)
+REST_OF_NAME = tuple(f"{'name'[n:]}='f'" for n in range(1, 5))
+REST_OF_VALUE = ("'f'", "'x' name='f'", "f'", 'f"')
+TAILS = (
+    *(end + "</tool_call>"[n:] for end in ENDS_OF_BODIES for n in range(12)),
+    *(
+        OPEN[n:] + end + ">{}</tool_call>"
+        for end in (*ENDS_OF_TAGS, *REST_OF_NAME, *REST_OF_VALUE)
+        for n in (len(OPEN), *range(len(OPEN)))
+    ),
+)
+"""What may follow a frame that was begun, so that it is whole."""
 
 
-@given(st.lists(FRAGMENTS, max_size=14).map("".join))
-def test_text_is_held_back_only_while_it_may_still_become_a_tag(document: str) -> None:
+@cache
+def may_become_a_call(held: str) -> bool:
+    return any(len(piece) == 2 for tail in TAILS for piece in read(held + tail)[:1])
+
+
+IN_TAGS = (' name="f"', " name=''", " id='1'", " na", 'me="g"', "=", '"', "'", "x", " ", "/")
+IN_BODIES = ("{", '"', "\\", "&quot;", "&am", "<", "</tool", "<![CDATA[", "<![", "]]", "]]>", "<a>", "x")
+
+
+def holds_back_no_longer_than_needed(document: str) -> bool:
     reader = FrameReader(lambda text: None, lambda name, arguments: None)
     for character in document:
         reader.feed(character)
-        assert may_become_a_tag(reader.held.lstrip(" \n") or "\n")
+        held = reader.held.lstrip(" \n")
+        if held and not may_become_a_call(held):
+            return False
+    return True
+
+
+@given(st.lists(FRAGMENTS, max_size=14).map("".join))
+def test_text_is_held_back_only_while_it_may_still_become_a_call(document: str) -> None:
+    """However the text goes on: some end of it makes what is held a frame from its first character."""
+    assert holds_back_no_longer_than_needed(document)
+
+
+def test_no_beginning_of_a_tag_is_held_back_longer_than_needed() -> None:
+    for parts in product(IN_TAGS, repeat=3):
+        assert holds_back_no_longer_than_needed(OPEN + "".join(parts)), parts
+
+
+def test_no_beginning_of_a_body_is_held_back_longer_than_needed() -> None:
+    for parts in product(IN_BODIES, repeat=3):
+        assert holds_back_no_longer_than_needed(f'{OPEN} name="f">' + "".join(parts)), parts
+
+
+@pytest.mark.parametrize(
+    "tag", ['<tool_call name=""', '<tool_call name="a" name="b"', "<tool_call name='a' id='1' name=''"]
+)
+def test_an_opening_tag_that_can_name_no_call_is_let_go_at_once(tag: str) -> None:
+    reader = FrameReader(lambda text: None, lambda name, arguments: None)
+    reader.feed(tag[:-1])
+    assert reader.held == tag[:-1]
+    reader.feed(tag[-1])
+    assert reader.held == ""
 
 
 def test_ordinary_text_is_passed_on_at_once() -> None:

@@ -124,15 +124,17 @@ class TraceBuilder:
     def reply(
         self, *calls: ToolCall, say: str = "", stop: StopReason | None = None, usage: Usage = NO_USAGE, **more: Any
     ) -> Self:
-        """The model's turn. `refuse` makes its text a refusal, `cut` breaks the stream off."""
+        """The model's turn. `refuse` makes its text a refusal, `cut` breaks the stream off (with `ending` and
+        `visible` as the record has them)."""
         refuse, cut = more.pop("refuse", False), more.pop("cut", False)
+        broke = {name: more.pop(name) for name in ("ending", "visible") if name in more}
         parts = ((Refusal(say) if refuse else Text(say)),) if say else ()
         ordinary = StopReason.TOOL_CALLS if calls else StopReason.END
         self.turn = ModelTurn(
             message=AssistantMessage((*parts, *calls)), stop=ordinary if stop is None else stop, usage=usage
         )
         self.calls, self.results = calls, {}
-        return self.add(trace.ReplySent(n=self.n, reply=self.turn, cut=cut))
+        return self.add(trace.ReplySent(n=self.n, reply=self.turn, cut=cut, **broke))
 
     def fault(self, kind: FaultKind = FaultKind.TRANSIENT, **more: Any) -> Self:
         """The attempt fails."""

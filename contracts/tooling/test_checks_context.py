@@ -100,6 +100,27 @@ def test_a_wire_may_drop_blank_text(run: Run) -> None:
     assert trace.answer().verdict(FROZEN) is VerdictName.PASS
 
 
+@pytest.mark.parametrize(
+    ("name", "stored", "verdict"),
+    [
+        ("bank.transfer!", "invalid_name_1", VerdictName.PASS),
+        ("", "nameless", VerdictName.PASS),
+        ("n" * 65, "invalid_name_1", VerdictName.PASS),
+        ("bank.transfer!", "fetch", VerdictName.FAIL),
+        ("transfer", "invalid_name_1", VerdictName.FAIL),
+    ],
+)
+def test_a_name_that_no_wire_takes_may_be_replaced_but_not_by_that_of_a_tool(
+    run: Run, name: str, stored: str, verdict: VerdictName
+) -> None:
+    trace = run(transport="openai-chat").request()
+    call = trace.call(name, "{}")
+    trace.reply(call).error(call, "[tool.unknown]\nNo such tool.").join(
+        said=AssistantMessage((replace(call, name=stored),))
+    )
+    assert trace.answer().verdict(FROZEN) is verdict
+
+
 def test_undecodable_arguments_may_be_replayed_as_an_empty_object(run: Run) -> None:
     trace = run().request()
     call = trace.call("fetch", '{"a":')

@@ -109,6 +109,50 @@ def test_an_old_result_left_whole_over_the_budget_fails(run: Run) -> None:
     assert "no request over 1500 tokens" in trace.failure(OVERFLOW)
 
 
+def thinking(run: Run) -> Any:
+    """Three steps with a thought each; the second request passes the budget, the third one elides."""
+    trace = run(settings={"context_budget_tokens": 1_500})
+    for place in range(2):
+        thought = Opaque("sim", {"thinking": place})
+        trace.request(items=view(trace)).reply(trace.call("fetch", {"u": place})).execute(text=f"{place}{BIG}")
+        trace.join(said=AssistantMessage((thought, *trace.calls)))
+    return trace
+
+
+def bare(one: Item) -> Item:
+    return AssistantMessage(one.calls) if isinstance(one, AssistantMessage) else one
+
+
+def test_reasoning_behind_an_elided_result_goes_with_it(run: Run) -> None:
+    trace = thinking(run)
+    right = [*view(trace)[:3], bare(view(trace)[3]), *view(trace)[4:]]
+    assert finish(trace, right).verdict(ELIDE) is VerdictName.PASS
+    trace = thinking(run)
+    failure = finish(trace, view(trace)).failure(ELIDE)
+    assert "reasoning behind the elided result at /items/2 is dropped with it; actual it is replayed" in failure
+
+
+def test_reasoning_before_an_elided_result_stays(run: Run) -> None:
+    trace = thinking(run)
+    failure = finish(trace, [bare(one) for one in view(trace)]).failure("loop.model.reasoning-verbatim")
+    assert "reasoning stays as long as nothing before it is elided" in failure
+
+
+def test_no_more_is_elided_than_the_budget_asks_for(run: Run) -> None:
+    def ten(elided: int, told: int | None) -> Any:
+        trace = run(settings={"context_budget_tokens": 10_000})
+        for place in range(10):
+            trace.step(("fetch", {"u": place}), text=f"{place}{BIG}")
+        if told is not None:
+            trace.event("context.elided", results=elided, estimate_tokens=told)
+        return finish(trace, view(trace, keep=10 - elided))
+
+    assert ten(1, 9_600).verdict(ELIDE) is VerdictName.PASS
+    assert "no more elision than 10000 tokens ask for" in ten(2, 8_700).failure(ELIDE)
+    assert ten(2, None).verdict(ELIDE) is VerdictName.PASS
+    assert "no more elision than 10000 tokens ask for" in ten(9, None).failure(ELIDE)
+
+
 def test_reasoning_may_go_with_an_elided_result(run: Run) -> None:
     trace = run(settings={"context_budget_tokens": 1_500})
     thought = Opaque("anthropic-messages", {"type": "thinking"})

@@ -117,6 +117,43 @@ def test_a_silent_turn_is_not_retried(run: Run, stop: StopReason) -> None:
     assert "a refused, filtered or cut turn is not retried" in trace.failure(TRANSIENT)
 
 
+def broken_off(run: Run, ending: str, visible: bool | None) -> Any:
+    return run().request().reply(say="Half an", cut=True, ending=ending, visible=visible)
+
+
+@pytest.mark.parametrize("ending", ["reset", "stall"])
+def test_a_stream_that_broke_before_visible_output_is_retried(run: Run, ending: str) -> None:
+    assert broken_off(run, ending, False).answer().verdict(TRANSIENT) is VerdictName.PASS
+    failure = broken_off(run, ending, False).fail(*USED_UP).failure(TRANSIENT)
+    assert "a retry after a stream that broke off before visible output, the 1. attempt" in failure
+
+
+def test_a_stream_that_broke_after_visible_output_fails_the_run(run: Run) -> None:
+    failure = broken_off(run, "reset", True).answer().failure(TRANSIENT)
+    assert "no retry after a stream that broke off after visible output; actual it was retried" in failure
+    trace = broken_off(run, "reset", True)
+    assert trace.fail(*USED_UP, details={"stream_had_output": True}).verdict(TRANSIENT) is VerdictName.PASS
+    assert "details say stream_had_output" in broken_off(run, "reset", True).fail(*USED_UP).failure(TRANSIENT)
+
+
+def test_a_break_of_which_nothing_is_known_is_not_judged(run: Run) -> None:
+    for ending, visible in (("reset", None), ("", None)):
+        assert broken_off(run, ending, visible).answer().verdict(TRANSIENT) is VerdictName.UNTESTABLE
+
+
+def test_broken_streams_use_up_the_attempts_too(run: Run) -> None:
+    def broken(times: int) -> Any:
+        trace = run()
+        for _ in range(times):
+            trace.request().reply(say="Half an", cut=True, ending="reset", visible=False)
+        return trace
+
+    assert broken(2).answer().verdict(OWNER) is VerdictName.PASS
+    assert broken(3).end(Status.FAILED, *USED_UP).verdict(OWNER) is VerdictName.PASS
+    assert "failed, internal_error" in broken(3).fail("internal_error", "LoopInvariantError").failure(OWNER)
+    assert "4 of step 1" in broken(3).answer().failure(OWNER)
+
+
 # --- retry-after ---
 
 

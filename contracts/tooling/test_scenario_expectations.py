@@ -107,6 +107,19 @@ KEYS = {
         "pointers for ['call_1']",
     ),
     "requests.7": ("requests: [{at: 4, items: 7}]", "requests: [{at: 7, items: 9}]", "the run made 4"),
+    "conversation.items": ("conversation: {items: 8}", "conversation: {items: 9}", "8"),
+    "conversation.last": ("conversation: {last: assistant}", "conversation: {last: result}", "assistant"),
+    "conversation.last_text.contains": (
+        "conversation: {last_text: {equals: All paid. (one open)}}",
+        "conversation: {last_text: {contains: shut}}",
+        "All paid.",
+    ),
+    "conversation.contains": (
+        "conversation: {contains: [paid, small], answered: true}",
+        "conversation: {contains: absent}",
+        "document.",
+    ),
+    "conversation.not_contains": ("conversation: {not_contains: absent}", "conversation: {not_contains: paid}", "line"),
     "events": (
         "events: [run.started, model.failed, run.completed]",
         "events: [run.completed, run.started]",
@@ -163,6 +176,27 @@ def test_another_tool_or_system_text_is_seen(key: str) -> None:
     changed = replace(last, request=replace(last.request, tools=()), built=replace(last.request, tools=()))
     broken = replace(seen, requests=(*seen.requests[:-1], changed))
     assert [one.verdict for one in expectations(broken, CAPABILITIES)] == [VerdictName.FAIL]
+
+
+@pytest.mark.parametrize("broken", ["lost", "swapped"])
+def test_a_conversation_with_an_open_call_is_seen(broken: str) -> None:
+    from dataclasses import replace
+
+    scenario = Scenario.model_validate(Document(TEXT.format(expect="{conversation: {answered: true}}")).value)
+    world = World(scenario, plan_of(scenario), Arm("sim"), "sim", Reference())
+    outcome = Reference().run(world)
+    items = list(outcome.conversation)
+    kept = [*items[:4], *items[5:]] if broken == "lost" else [*items[:4], items[5], items[4], *items[6:]]
+    outcome = replace(outcome, conversation=kept)
+    seen = look(scenario, world.plan, world.arm, world.script.delivered, world.trace, outcome)
+    (finding,) = expectations(seen, CAPABILITIES)
+    assert finding.verdict is VerdictName.FAIL
+    assert finding.actual.startswith("item 3 has the calls again, call_3, call_4; behind it: ")
+
+
+def test_an_expectation_of_the_conversation_that_says_nothing_is_refused() -> None:
+    with pytest.raises(ValueError, match="says nothing of the conversation"):
+        Expect.model_validate({"conversation": {}})
 
 
 def test_a_finding_names_the_rules_that_the_scenario_proves_and_the_request() -> None:

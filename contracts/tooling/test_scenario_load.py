@@ -257,3 +257,14 @@ def test_two_hundred_files_are_read_in_well_under_a_second() -> None:
     for _ in range(200):
         parse_scenario(GOOD, "good.yaml", "good", RULES)
     assert time.process_time() - begun < 0.5
+
+
+def test_half_a_character_can_be_written_and_two_halves_are_one() -> None:
+    text = GOOD.replace("user: Do it.", r'user: "half \ud83d, whole \ud83d\ude00, long \U0000DC00"')
+    scenario = parse_scenario(text, "good.yaml", "good", RULES)
+    assert scenario.user == "half \ud83d, whole \U0001f600, long \udc00"
+    assert problems(text.replace("title: A good scenario", "titel: x"))[0].startswith("good.yaml:1: `title` is missing")
+
+
+def test_a_text_that_is_none_is_still_refused() -> None:
+    assert "write a text (quote it)" in problems(GOOD.replace("user: Do it.", "user: 7"))[0]

@@ -282,3 +282,18 @@ def test_each_attempt_takes_the_time_that_the_clock_says() -> None:
     model.ask()
     model.ask()
     assert model.clock.now() == 5.0
+
+
+def test_each_repetition_thinks_its_own_thought_under_its_own_seal() -> None:
+    script = '[{repeat: 2, reasoning: "Page {n}.", calls: [{tool: fetch}]}, {say: Done.}]'
+    for transport, key in (("sim", "text"), ("anthropic-messages", "thinking")):
+        model = Model(scenario(script), Arm(transport))
+        first, second = thought(model.turn()), thought(model.turn())
+        assert (first[key], second[key]) == ("Page 1.", "Page 2.")
+        assert transport == "sim" or first["signature"] != second["signature"]
+
+
+def thought(turn: ModelTurn) -> Any:
+    part = turn.message.content[0]
+    assert isinstance(part, Opaque) and part.reasoning
+    return part.payload

@@ -9,6 +9,7 @@ from harness.checks.model import LONGEST_BACKOFF
 from harness.checks.standing import REPEATED, Sure
 from harness.checks.timeline import SIM, Attempt, Kind, Timeline
 from harness.vocabulary.control import CONTROL_NAMES
+from harness.vocabulary.events import EventName
 from harness.vocabulary.outcome import ErrorClass, Reason, RunOutcome, Status
 from harness.vocabulary.turn import ModelFault
 
@@ -95,9 +96,22 @@ def step_scope(timeline: Timeline) -> Look:
             yield Failure(f"no step starts once {spent[0]} is spent", f"step {attempt.step} was started", attempt.n)
         elif attempt.standing.exhausted is Sure.YES:
             yield KEPT
+    yield from _late_steps(timeline)
     yield from _failed_by_tool_calls(timeline)
     if owed(timeline) is not None and any(name in timeline.closing.spent for name in _STEP_LIMITS):
         yield KEPT
+
+
+def _late_steps(timeline: Timeline) -> Look:
+    """Steps that the subject says it began after a tool that returned past the deadline."""
+    deadline = timeline.limits.deadline
+    if deadline is None:
+        return
+    for attempt in timeline.turns:
+        late = next((index for index, ended in attempt.ends if ended.at > deadline), None)
+        if late is not None:
+            begun = any(index > late and event.name == EventName.STEP_STARTED for index, event in attempt.events)
+            yield Failure("no step starts after the deadline", "one did", attempt.n) if begun else KEPT
 
 
 def attempts_count(timeline: Timeline) -> Look:
@@ -167,11 +181,16 @@ def hard_stop(timeline: Timeline) -> Look:
             yield KEPT
     if last.outcome.reason == Reason.DEADLINE_EXCEEDED:
         yield _wrong_deadline(timeline, last, last.outcome)
-    outcome = owed(timeline)
+    outcome = owed(timeline) or _left_paused(last)
     if outcome is not None and timeline.closing.spent:
         yield _wrong_hard_ending(timeline, outcome)
     elif outcome is not None or last.kind in (Kind.FAULT, Kind.EMPTY):
         yield from _early_stop(timeline, last.outcome)
+
+
+def _left_paused(last: Attempt) -> RunOutcome | None:
+    """The outcome of a run that ended with a paused turn, whose rest was owed."""
+    return last.outcome if last.kind is Kind.PAUSED and not last.stopped else None
 
 
 def _wrong_deadline(timeline: Timeline, last: Attempt, outcome: RunOutcome) -> Failure | None:

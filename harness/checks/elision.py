@@ -5,9 +5,11 @@ judged.
 """
 
 import hashlib
+import json
 import re
 from collections.abc import Iterator, Sequence
 
+from harness.checks import reasoning
 from harness.checks.context import is_pointer
 from harness.checks.endings import describe
 from harness.checks.finding import KEPT, Failure, Look, item
@@ -15,6 +17,7 @@ from harness.checks.sizes import byte_length, weight
 from harness.checks.timeline import Attempt, Call, Kind, Timeline
 from harness.vocabulary.content import Text, ToolResult
 from harness.vocabulary.control import ReasonCode
+from harness.vocabulary.events import EventName
 from harness.vocabulary.outcome import Reason, RunOutcome, Status
 from harness.vocabulary.turn import FaultKind, ModelFault
 
@@ -41,6 +44,7 @@ def _elisions(timeline: Timeline) -> Look:
         fresh = _fresh(attempt)
         yield from _changes(timeline, attempt, fresh, pointers)
         yield from results.skipped(attempt, fresh)
+        yield from reasoning.bound(attempt)
         pointers.update(fresh)
         results.add(attempt)
         yield from _left_whole(timeline, attempt, results)
@@ -96,8 +100,36 @@ def _changes(timeline: Timeline, attempt: Attempt, fresh: list[int], pointers: s
     if new and not told and _would_be(attempt, new) <= timeline.room:
         wanted = f"no elision: the request is within {budget} tokens"
         yield Failure(wanted, f"{len(new)} results became pointers", attempt.n, item(new[0]))
+    elif new and not told and not _needed(timeline, attempt, max(new)):
+        wanted = f"no more elision than {budget} tokens ask for"
+        yield Failure(wanted, "the last result that was elided would have fitted", attempt.n, item(max(new)))
     for place in new:
         yield _bad_pointer(timeline, attempt, place)
+
+
+def _needed(timeline: Timeline, attempt: Attempt, place: int) -> bool:
+    """Whether the request may pass the budget with the result at `place` whole: by the judge's upper bound, and by the
+    estimate that the subject tells of the request as it was sent."""
+    if _would_be(attempt, [place]) <= timeline.room:
+        return False
+    before, pointer = attempt.previous, attempt.request.items[place]
+    whole = before.request.items[place] if before is not None else pointer
+    told = _estimate(attempt)
+    if told is None or not isinstance(whole, ToolResult) or not isinstance(pointer, ToolResult):
+        return True
+    if not all(type(part) is Text for part in whole.content):
+        return True
+    return told * 4 + len(json.dumps(whole.text)) - byte_length(pointer.text) > timeline.room
+
+
+def _estimate(attempt: Attempt) -> int | None:
+    """Tokens that the subject reckons for a request after eliding, from its event before it."""
+    told = attempt.previous.events if attempt.previous is not None else ()
+    for _, event in reversed(told):
+        if event.name == EventName.CONTEXT_ELIDED:
+            estimate = event.fields.get("estimate_tokens")
+            return estimate if isinstance(estimate, int) else None
+    return None
 
 
 def _would_be(attempt: Attempt, new: list[int]) -> int:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from harness.checks.endings import describe
 from harness.checks.finding import KEPT, Failure, Look
+from harness.checks.standing import Sure
 from harness.checks.timeline import Attempt, Kind, Timeline
 from harness.vocabulary.events import EventName
 from harness.vocabulary.outcome import ErrorClass, Reason, RunOutcome, Status
@@ -45,9 +46,9 @@ def one_owner(timeline: Timeline) -> Look:
     for streak in streaks(timeline):
         if len(streak) > most:
             yield Failure(f"at most {most} attempts a step", f"{len(streak)} of step {streak[0].step}", streak[most].n)
-        elif failed(streak[0]) and _retryable(streak[0]):
+        elif failed(streak[0]) and retryable(streak[0]) is Sure.YES:
             last = streak[-1]
-            used_up = len(streak) == most and failed(last) and _retryable(last)
+            used_up = len(streak) == most and failed(last) and retryable(last) is Sure.YES
             yield _used_up(timeline, streak) if used_up else KEPT
 
 
@@ -68,20 +69,25 @@ def _typed(attempt: Attempt, outcome: RunOutcome, reason: Reason, error_class: E
     return Failure(f"failed, {reason} / {error_class}", describe(outcome), attempt.n)
 
 
-def _retryable(attempt: Attempt) -> bool:
-    """Whether the rule lets a failed attempt be retried. A broken-off stream is judged by terminal-required only: its
-    record does not tell how much of it was seen."""
+def retryable(attempt: Attempt) -> Sure:
+    """Whether the rule has a failed attempt retried. Of a stream that broke off this is known where the record says
+    how it ended and whether text was seen before."""
     fault = attempt.reply
     if attempt.kind is Kind.EMPTY:
-        return True
-    return isinstance(fault, ModelFault) and fault.kind is FaultKind.TRANSIENT and not fault.stream_had_output
+        return Sure.YES
+    if isinstance(fault, ModelFault):
+        return Sure.YES if fault.kind is FaultKind.TRANSIENT and not fault.stream_had_output else Sure.NO
+    if attempt.ending == "clean" or (attempt.ending and attempt.visible):
+        return Sure.NO
+    return Sure.MAYBE if not attempt.ending or attempt.visible is None else Sure.YES
 
 
 def transient_only(timeline: Timeline) -> Look:
-    """loop.model.transient-only: transient faults before visible output and empty turns are retried, nothing else."""
+    """loop.model.transient-only: transient faults before visible output and empty turns are retried, nothing else. A
+    stream that ends in order without its terminal event is loop.model.terminal-required's."""
     for streak in streaks(timeline):
         for place, attempt in enumerate(streak, start=1):
-            if failed(attempt) and not attempt.cut:
+            if failed(attempt) and retryable(attempt) is not Sure.MAYBE and attempt.ending != "clean":
                 yield _retry(timeline, attempt, place)
     for attempt in timeline.attempts:
         if attempt.kind is Kind.SILENT and attempt.following is not None and not attempt.stopped:
@@ -89,11 +95,10 @@ def transient_only(timeline: Timeline) -> Look:
 
 
 def _retry(timeline: Timeline, attempt: Attempt, place: int) -> Failure | None:
-    fault = attempt.reply
-    cause = f"a {fault.kind.value} fault" if isinstance(fault, ModelFault) else "an empty turn"
+    fault, cause = attempt.reply, _cause(attempt)
     if isinstance(fault, ModelFault) and fault.kind is FaultKind.CONTEXT_LENGTH:
         return KEPT  # one rebuild is allowed: loop.context.overflow
-    if not _retryable(attempt):
+    if retryable(attempt) is Sure.NO:
         return Failure(f"no retry after {cause}", "it was retried", attempt.n) if retried(attempt) else _ends(attempt)
     outcome = attempt.outcome
     if outcome is None or retried(attempt) or attempt.stopped or place >= timeline.settings.max_attempts:
@@ -103,12 +108,20 @@ def _retry(timeline: Timeline, attempt: Attempt, place: int) -> Failure | None:
     return Failure(f"a retry after {cause}, the {place}. attempt of its step", describe(outcome), attempt.n)
 
 
+def _cause(attempt: Attempt) -> str:
+    if isinstance(attempt.reply, ModelFault):
+        return f"a {attempt.reply.kind.value} fault"
+    if attempt.cut:
+        return f"a stream that broke off {'after' if attempt.visible else 'before'} visible output"
+    return "an empty turn"
+
+
 def _ends(attempt: Attempt) -> Failure | None:
     """The end that a fault brings about which is not retried."""
     fault, outcome = attempt.reply, attempt.outcome
-    if outcome is None or attempt.stopped or not isinstance(fault, ModelFault):
+    if outcome is None or attempt.stopped:
         return KEPT
-    if fault.kind is FaultKind.TRANSIENT:
+    if not isinstance(fault, ModelFault) or fault.kind is FaultKind.TRANSIENT:
         if outcome.details.get("stream_had_output"):
             return _typed(attempt, outcome, Reason.MAX_ATTEMPTS_EXCEEDED, ErrorClass.MODEL_TRANSIENT_ERROR)
         return Failure(

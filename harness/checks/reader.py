@@ -115,7 +115,8 @@ class _Reader:
 
     def _reply(self, index: int, record: ReplySent) -> None:
         if self.current is not None:
-            self.current.reply, self.current.reply_index, self.current.cut = record.reply, index, record.cut
+            self.current.reply, self.current.reply_index = record.reply, index
+            self.current.cut, self.current.ending, self.current.visible = record.cut, record.ending, record.visible
 
     def _tool_started(self, index: int, record: ToolStarted) -> None:
         if self.current is not None:

@@ -106,7 +106,9 @@ class _Books:
             first = [self._repeats.began(call.signature) for call in attempt.calls] if attempt.over_limit else []
             attempt.carried = any(0 < life < attempt.life for life in first)
         once = sum([bool(call.starts) for call in attempt.calls]) if crashed else len(attempt.starts)
-        self._tools = Span(self._tools.low + once, self._tools.high + len(attempt.starts))
+        # A call that was only marked as sent when the process was killed may have been dispatched: charged or not.
+        marked = sum([call.fate is Fate.UNCERTAIN and not call.starts for call in attempt.calls]) if crashed else 0
+        self._tools = Span(self._tools.low + once, self._tools.high + len(attempt.starts) + marked)
         self._repeats.take(attempt)
         self._steps += 1
 

@@ -10,15 +10,20 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from harness.checks import (
+    answers,
     approval,
     breaker,
     budget,
     budget_fit,
     context,
+    crash,
+    dispatch,
     elision,
     events,
     model,
     progress,
+    reasoning,
+    stops,
     synthesis,
     tools,
     turn,
@@ -27,13 +32,17 @@ from harness.checks import (
 )
 from harness.checks.finding import Check, Failure
 from harness.checks.reader import read
-from harness.checks.timeline import XML, Timeline
+from harness.checks.timeline import SIM, XML, Timeline
 from harness.vocabulary.trace import Record, ScriptFault
 from harness.vocabulary.verdict import Finding, Requirement, VerdictName
 
 MOST_FAILURES = 10
 """Failures of one check that are told one by one."""
 _WIRES = frozenset({"openai-responses", "openai-chat", "anthropic-messages", XML})
+_NATIVE = frozenset({SIM}) | _WIRES - {XML}
+"""Where tools and calls travel in a form of their own, ids included, and not inside text."""
+_REASONING = frozenset({SIM, "openai-responses", "anthropic-messages"})
+"""Where a turn can hold reasoning."""
 
 _ALL = (
     Check("loop.turn.order", turn.order),
@@ -66,7 +75,7 @@ _ALL = (
     Check("loop.progress.fail-closed", progress.fail_closed),
     Check("loop.synthesis.instruction", synthesis.instruction),
     Check("loop.synthesis.no-leak", synthesis.no_leak),
-    Check("loop.synthesis.tool-choice", synthesis.tool_choice, frozenset({"sim"}) | _WIRES - {XML}),
+    Check("loop.synthesis.tool-choice", synthesis.tool_choice, _NATIVE),
     Check("loop.synthesis.history-intact", synthesis.history_intact),
     Check("loop.synthesis.xml", synthesis.xml, frozenset({XML})),
     Check("loop.synthesis.provider-rejects-call", synthesis.provider_rejects_call),
@@ -83,14 +92,27 @@ _ALL = (
     Check("loop.model.retry-after", model.retry_after),
     Check("loop.model.terminal-required", model.terminal_required),
     Check("loop.model.empty-turn", model.empty_turn),
+    Check("loop.model.truncated", answers.truncated),
+    Check("loop.model.refusal", answers.refusal),
+    Check("loop.model.paused", answers.paused),
+    Check("loop.model.reasoning-verbatim", reasoning.verbatim, _REASONING),
     Check("loop.tools.every-call-answered", tools.every_call_answered),
     Check("loop.tools.invalid-arguments", tools.invalid_arguments),
     Check("loop.tools.unknown", tools.unknown),
+    Check("loop.tools.ids", dispatch.ids, _NATIVE),
+    Check("loop.tools.parallel", dispatch.parallel),
+    Check("loop.tools.timeout", stops.timeout),
     Check("loop.tools.external-text-is-data", tools.external_text_is_data),
     Check("loop.events.no-arguments", events.no_arguments),
     Check("loop.approval.suspend", approval.suspend),
     Check("loop.approval.once", approval.once),
     Check("loop.approval.denied", approval.denied),
+    Check("loop.cancel.points", stops.cancel_points),
+    Check("loop.crash.checkpoints", crash.checkpoints),
+    Check("loop.crash.effect-watermark", crash.effect_watermark),
+    Check("loop.crash.recovery", crash.recovery),
+    Check("loop.crash.every-point", crash.every_point),
+    Check("loop.crash.fencing", crash.fencing),
     Check("wire.legal", wire.legal, _WIRES),
 )
 CHECKS: Mapping[str, Check] = {check.id: check for check in _ALL}

@@ -104,13 +104,14 @@ class Call:
 class Attempt:
     """One model attempt and its window: all records from its request to the next one.
 
-    `index` and `reply_index` are places in the trace. A request that the judge of the wire could not read (not
-    `legible`) is taken for the one before it: wire.legal says what is wrong with it, and nothing else does. `change`
-    compares its history with the attempt before. `joined` is what the conversation holds after this attempt's own
-    request (None where the trace does not show it): `said` with the calls `stored`, then `results`. `over_limit`:
-    whether the proposed calls would pass the identical-call limit, and `carried` whether one of them was counted in an
-    earlier life. `size` bounds the UTF-8 bytes of the request's history, from below and from above; `ragged` are the
-    places of new items with a lone surrogate.
+    `index` and `reply_index` are places in the trace; of a stream that was `cut` off, `ending` and `visible` say how
+    its body ended and whether text was seen before ("" and None: not known). A request that the judge of the wire could
+    not read (not `legible`) is taken for the one before it: wire.legal says what is wrong with it, and nothing else
+    does. `change` compares its history with the attempt before. `joined` is what the conversation holds after this
+    attempt's own request (None where the trace does not show it): `said` with the calls `stored`, then `results`.
+    `over_limit`: whether the proposed calls would pass the identical-call limit, and `carried` whether one of them was
+    counted in an earlier life. `size` bounds the UTF-8 bytes of the request's history, from below and from above;
+    `ragged` are the places of new items with a lone surrogate.
     """
 
     n: int
@@ -125,6 +126,8 @@ class Attempt:
     reply: ModelTurn | ModelFault | None = None
     reply_index: int | None = None
     cut: bool = False
+    ending: str = ""
+    visible: bool | None = None
     kind: Kind = Kind.LOST
     calls: tuple[Call, ...] = ()
     change: Change = NO_CHANGE

@@ -52,11 +52,16 @@ def _mismatch(
     return f"{len(wanted)} results for calls {ids}, in request order", actual
 
 
+def settled(attempt: Attempt) -> bool:
+    """Whether a turn with calls was disposed of: no violation, no limit, no stop from outside, results known."""
+    ends = first_ending(attempt) is not None or attempt.over_limit is not Sure.NO or attempt.stopped
+    return not ends and attempt.joined is not None
+
+
 def settled_calls(timeline: Timeline) -> Iterator[tuple[Attempt, Call]]:
-    """Calls of the turns that were disposed of: no violation, no limit, no stop from outside, results known."""
+    """Calls of the turns that were disposed of."""
     for attempt in timeline.turns:
-        ends = first_ending(attempt) is not None or attempt.over_limit is not Sure.NO or attempt.stopped
-        if not ends and attempt.joined is not None:
+        if settled(attempt):
             for call in attempt.calls:
                 yield attempt, call
 

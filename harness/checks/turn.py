@@ -11,6 +11,7 @@ from harness.checks.endings import dispatched, first_ending, wrong_ending
 from harness.checks.finding import KEPT, Failure, Look
 from harness.checks.history import spoken
 from harness.checks.reckoning import slotless
+from harness.checks.stops import stops, wrong_stop
 from harness.checks.timeline import Attempt, Call, Fate, Kind, Timeline
 from harness.vocabulary.outcome import Status
 from harness.vocabulary.trace import RequestSent, RunEnded, ToolStarted
@@ -20,8 +21,10 @@ from harness.vocabulary.turn import ModelTurn
 def order(timeline: Timeline) -> Look:
     """loop.turn.order: the first ending wins; what may not run is answered before the rest is fitted."""
     for attempt in timeline.turns:
-        ending = first_ending(attempt)
-        if ending is not None:
+        ending, found = first_ending(attempt), stops(timeline, attempt)
+        if found:
+            yield wrong_stop(attempt, found)
+        elif ending is not None:
             yield dispatched(attempt, ending.why) or wrong_ending(attempt, ending)
     for attempt, _, left in fitted_turns(timeline):
         failures = list(_misplaced(attempt))

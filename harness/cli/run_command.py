@@ -37,6 +37,7 @@ def _options(command: Any) -> Any:
 @click.option("--transport", "transports", multiple=True, metavar="T", help="Only this transport; may be repeated.")
 @click.option("--stream/--no-stream", "streaming", default=None, help="Only streaming, or only plain answers.")
 @click.option("--depth", type=click.Choice(["sim", "wire", "http"]), default="wire", show_default=True)
+@click.option("--crash", is_flag=True, help="Kill a run after each of its effects, resume it, and compare (depth sim).")
 @click.option("--jobs", type=click.IntRange(1, 64), default=1, show_default=True, help="Processes to run in.")
 @_options
 def run(
@@ -44,6 +45,7 @@ def run(
     transports: tuple[str, ...],
     streaming: bool | None,
     depth: str,
+    crash: bool,
     jobs: int,
     **rest: Any,
 ) -> int:
@@ -51,10 +53,10 @@ def run(
     known = _known_transports(transports)
     if depth == "http":
         raise CommandError("depth http is for subjects in other processes; the reference loop runs at sim and wire")
-    if names and all(name.endswith("[sim]") for name in names):
+    if crash or (names and all(name.endswith("[sim]") for name in names)):
         depth = "sim"
     mode = "both" if streaming is None else ("stream" if streaming else "plain")
-    return _perform(names, rest, jobs, transports=known, streaming=mode, depth=depth)
+    return _perform(names, rest, jobs, transports=known, streaming=mode, depth=depth, crash=crash)
 
 
 @click.command()

@@ -1,15 +1,18 @@
-"""Tool arguments and text as any wire carries them, written down once more, from the rules, for comparison.
+"""Tool names, arguments and text as any wire carries them, written down once more, from the rules, for comparison.
 
 It shares no code with the adapters or with the judge, since it says what both must come to. Rules:
 loop.tools.invalid-arguments, loop.context.well-formed-text.
 """
 
+import hashlib
 import json
+import string
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeVar
 
 _MAX_DEPTH = 200
+_NAME_CHARACTERS = frozenset(string.ascii_letters + string.digits + "_-")
 Value = TypeVar("Value")
 
 
@@ -54,6 +57,14 @@ def _depth(value: Any) -> int:
         inner = [node.values() if isinstance(node, dict) else node for node in level]
         level = [child for children in inner for child in children if isinstance(child, dict | list)]
     return depth
+
+
+def as_name(name: str, most: int) -> str:
+    """The name of a called tool on a wire that takes 1 to `most` letters, digits, `_` and `-`: any other is replaced by
+    `invalid_name_` and the first eight hex digits of the SHA-256 of its UTF-8 text."""
+    if 0 < len(name) <= most and _NAME_CHARACTERS.issuperset(name):
+        return name
+    return "invalid_name_" + hashlib.sha256(well_formed(name).encode()).hexdigest()[:8]
 
 
 def as_text(raw: str) -> str:

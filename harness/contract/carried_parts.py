@@ -6,7 +6,7 @@ Written from the rules of the wires without their code. `carried_requests` puts 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from harness.contract.carried_arguments import as_object, as_text
+from harness.contract.carried_arguments import as_name, as_object, as_text
 from harness.vocabulary.content import (
     AssistantPart,
     Image,
@@ -40,7 +40,11 @@ def chat_assistant(parts: Sequence[AssistantPart]) -> Iterator[AssistantPart]:
     """What a Chat assistant message holds."""
     text = _texts(parts)
     refusals = [part.text for part in parts if isinstance(part, Refusal)]
-    calls = [replace(part, arguments=as_text(part.arguments)) for part in parts if isinstance(part, ToolCall)]
+    calls = [
+        replace(part, name=as_name(part.name, 64), arguments=as_text(part.arguments))
+        for part in parts
+        if isinstance(part, ToolCall)
+    ]
     if text:
         yield Text(text)
     if refusals and (text or calls or any(refusals)):
@@ -69,7 +73,7 @@ def responses_assistant(parts: Sequence[AssistantPart]) -> Iterator[AssistantPar
     """What Responses items hold of a turn."""
     for part in parts:
         if isinstance(part, ToolCall):
-            yield replace(part, arguments=as_text(part.arguments))
+            yield replace(part, name=as_name(part.name, 128), arguments=as_text(part.arguments))
         elif not isinstance(part, Text) or part.text:
             yield part
 
@@ -89,7 +93,7 @@ def anthropic_assistant(parts: Sequence[AssistantPart]) -> Iterator[AssistantPar
     """The blocks of an assistant message."""
     for part in parts:
         if isinstance(part, ToolCall):
-            yield replace(part, arguments=as_object(part.arguments))
+            yield replace(part, name=as_name(part.name, 128), arguments=as_object(part.arguments))
         elif isinstance(part, Opaque):
             yield part
         elif part.text.strip():
@@ -104,7 +108,7 @@ def anthropic_result(result: ToolResult) -> Sequence[ResultPart]:
 
 
 # XML fallback: everything is text. Images of results become a line of text, texts join, white space beside frames goes,
-# refusals are text, schemas lose `strict`, and in synthesis the tools are not shown.
+# refusals are text, a missing name is replaced, schemas lose `strict`, and in synthesis the tools are not shown.
 def xml_user(parts: Sequence[UserPart]) -> Iterator[UserPart]:
     """What a user message of the text protocol holds."""
     return (part for part in parts if not isinstance(part, Opaque))
@@ -115,13 +119,18 @@ def xml_assistant(parts: Sequence[AssistantPart]) -> Iterator[AssistantPart]:
     joined: list[AssistantPart] = []
     for part in parts:
         if isinstance(part, ToolCall):
-            joined.append(replace(part, arguments=as_text(part.arguments)))
+            joined.append(replace(part, name=xml_name(part.name), arguments=as_text(part.arguments)))
         elif isinstance(part, Text | Refusal) and joined and isinstance(joined[-1], Text):
             joined[-1] = Text(joined[-1].text + part.text)
         elif isinstance(part, Text | Refusal):
             joined.append(Text(part.text))
     calls = any(isinstance(part, ToolCall) for part in joined)
     return (part for part in joined if not isinstance(part, Text) or (part.text.strip() if calls else part.text))
+
+
+def xml_name(name: str) -> str:
+    """A frame carries any name but none at all."""
+    return name or as_name(name, 64)
 
 
 def xml_result(result: ToolResult) -> Iterator[ResultPart]:

@@ -2,7 +2,8 @@
 
 `wire.decode(adapter.render(request))` must equal `carried_request(request, transport)`: nothing else may be lost, on
 either side. Losses of every wire: opaque parts of another provider, messages of which nothing is left, `tool_choice`
-without tools, undecodable arguments (sent as `{}`), lone surrogates. Losses of one wire stand in its own part below.
+without tools, undecodable arguments (sent as `{}`), names of called tools that the wire does not take (a
+placeholder stands for them), lone surrogates. Losses of one wire stand in its own part below.
 An assistant message without calls at the end is read as the paused turn that it is.
 
 It is written from the rules of the wires and shares no code with adapters or judges; it knows no payload. Not covered,
@@ -156,14 +157,14 @@ def _turn(message: AssistantMessage, wire: _Wire) -> AssistantMessage | None:
 
 def _client_item(item: UserMessage | SystemMessage | ToolResult, wire: _Wire, names: dict[str, str]) -> Item | None:
     if isinstance(item, UserMessage):
-        parts = tuple(wire.user(item.content))
-        return UserMessage(parts) if parts else None
+        said = tuple(wire.user(item.content))
+        return UserMessage(said) if said else None
     if isinstance(item, SystemMessage):
         return item if item.text.strip() or wire.blank_system_messages else None
     content = tuple(wire.result(item))
-    said = next((part.text for part in content if isinstance(part, Text)), "")
-    reason = _REASON.match(said) if item.is_error else None
-    known = names.get(item.call_id, "") if wire.tools_in_synthesis else item.tool
+    first = next((part.text for part in content if isinstance(part, Text)), "")
+    reason = _REASON.match(first) if item.is_error else None
+    known = names.get(item.call_id, "") if wire.tools_in_synthesis else parts.xml_name(item.tool)
     return replace(item, tool=known, content=content, reason_code=reason and reason[1])
 
 

@@ -30,8 +30,3 @@ class GoldenPayload(SingleFileSnapshotExtension):
         """The name that the assertion gives, where it gives one."""
         named = index if isinstance(index, str) else None
         return named or str(super().get_snapshot_name(test_location=test_location, index=index))
-
-    @classmethod
-    def dirname(cls, *, test_location: Any) -> str:
-        """One folder for all payloads of a test file."""
-        return str(super().dirname(test_location=test_location))

@@ -20,8 +20,11 @@ TURNS: dict[str, ModelTurn] = {
     "text-and-calls": _turn(StopReason.TOOL_CALLS, _SAID, _CALL, _OTHER),
     "identical-calls": _turn(StopReason.TOOL_CALLS, _CALL, ToolCall("call_11", _CALL.name, _CALL.arguments)),
     "cut": _turn(StopReason.MAX_TOKENS, Text("The answer begins with")),
+    "full": _turn(StopReason.CONTEXT_FULL, Text("No room for")),
     "refused": _turn(StopReason.REFUSAL, Refusal("I will not say that.")),
     "filtered": _turn(StopReason.CONTENT_FILTER, Text("Some")),
     "paused": _turn(StopReason.PAUSE, Text("I am still")),
 }
 """Turn by name. A wire that cannot give one (`UnencodableTurn`) has nothing to show for it."""
+CALLS_BEFORE = 3
+"""Calls in the history of the ordinary request, which these turns answer: the XML fallback counts its ids on."""

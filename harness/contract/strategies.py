@@ -72,6 +72,10 @@ arguments = objects.map(lambda value: json.dumps(value, ensure_ascii=False)) | s
 )
 """Raw argument text, decodable or not."""
 names = st.sampled_from(["search", "clock", "write_file", "a-b_C9"])
+invented = names | st.sampled_from(
+    ["bank.transfer!", "weird name/✓", "", "n" * 65, "n" * 129, "a\nb", '<&">', "é", "a "]
+)
+"""Names of called tools as a model can write them, declared or not."""
 TOOLS = tuple(
     ToolDefinition(name=name, description=f"Does {name}.", parameters={"type": "object", "properties": {}})
     for name in ("search", "clock", "write_file", "a-b_C9")
@@ -112,7 +116,7 @@ def requests(draw: st.DrawFn, transport: str) -> ModelRequest:
         calls = []
         for _ in range(draw(st.integers(1, 3))):
             number += 1
-            calls.append(ToolCall(f"x{number}", draw(names), draw(arguments)))
+            calls.append(ToolCall(f"x{number}", draw(invented), draw(arguments)))
         thought = _opaque(transport, step) if draw(st.booleans()) else None
         said = [Text(draw(texts()))] if draw(st.booleans()) else []
         parts: list[AssistantPart] = [*([thought] if thought else []), *said, *calls]

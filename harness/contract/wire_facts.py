@@ -56,6 +56,20 @@ STATUS_KINDS = {
     529: FaultKind.TRANSIENT,
 }
 """What a status means where the body says nothing more."""
+TOO_LONG: dict[str, tuple[str, str | None]] = {
+    "openai-responses": ("Your input exceeds the context window of this model.", "context_length_exceeded"),
+    "openai-chat": ("This model's maximum context length is 8192 tokens.", "context_length_exceeded"),
+    "anthropic-messages": ("prompt is too long: 210000 tokens > 200000 maximum", None),
+    "xml-fallback": ("This model's maximum context length is 8192 tokens.", "context_length_exceeded"),
+}
+"""Message and code of an input that is too long."""
+OVERLOADED = {
+    "openai-responses": "server_error",
+    "openai-chat": "server_error",
+    "anthropic-messages": "overloaded_error",
+    "xml-fallback": "server_error",
+}
+"""Type of an error that passes by itself."""
 
 
 def own_secret() -> str:

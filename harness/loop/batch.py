@@ -8,14 +8,14 @@ run, and those that need a person wait. Nothing here decides about violations or
 from dataclasses import replace
 
 from harness.loop.arguments import fault_of
-from harness.loop.attempts import next_step
-from harness.loop.ending import fail, suspended
+from harness.loop.attempts import fail_spent, next_step
+from harness.loop.budgets import is_spent
+from harness.loop.ending import cancel, fail, rest
 from harness.loop.events import (
     AskApproval,
     CheckInterrupts,
     Effect,
     Emit,
-    Finish,
     MarkEffectSent,
     RunTool,
     Step,
@@ -38,20 +38,22 @@ _COUNTED_WITHOUT_RUN = (ReasonCode.ARGUMENTS_TRUNCATED, ReasonCode.ARGUMENTS_INV
 def dispose(state: LoopState, at: float, effects: tuple[Effect, ...]) -> Step:
     """Decide about each call of the turn, then dispatch what may run."""
     told: list[Effect] = []
-    free = state.task.limits.max_tool_calls - state.spent.tool_calls
-    for place, slot in enumerate(state.slots):
-        answered = _answer_without_run(state, slot, last=place == len(state.slots) - 1)
+    slots: list[Slot] = []
+    spent = state.spent
+    free = state.task.limits.max_tool_calls - spent.tool_calls
+    for slot in state.slots:
+        answered = _answer_without_run(state, slot, last=len(slots) == len(state.slots) - 1)
         if answered is None and free <= 0:
             answered = _refused(slot)
-            state = state._replace(spent=state.spent._replace(refused_calls=state.spent.refused_calls + 1))
+            spent = spent._replace(refused_calls=spent.refused_calls + 1)
         if answered is None:
             free -= 1
-            answered = slot._replace(state=_admitted(state, slot))
+            answered = _admitted(state, slot)
         else:
             told.append(_answer_event(answered))
-        state = state.with_slot(place, answered)
-    state = state._replace(phase=Phase.TOOLS)
-    pending = any(slot.result is None for slot in state.slots)
+        slots.append(answered)
+    state = state._replace(phase=Phase.TOOLS, slots=tuple(slots), spent=spent)
+    pending = any(slot.result is None for slot in slots)
     stored = (WriteCheckpoint("tool_pending", state),) if pending else ()
     return dispatch(state, at, (*effects, *told, *stored))
 
@@ -79,6 +81,11 @@ def on_finished(state: LoopState, event: ToolFinished) -> Step:
         effects = (*effects, WriteCheckpoint("tool_call", state))
     if any(other.state is SlotState.SENT for other in state.slots):
         return state, effects
+    # A stop that came while they ran goes before whatever the end of the batch brings (loop.cancel.points).
+    if event.cancelled is not None:
+        return cancel(state, effects, event.cancelled)
+    if is_spent(state.spent, state.task.limits, "deadline", event.at):
+        return fail_spent(state, effects, "deadline")
     return dispatch(state, event.at, effects)
 
 
@@ -100,7 +107,8 @@ def record_outcome(state: LoopState, place: int, outcome: ToolOutcome, latency_m
     spent = state.spent.with_tool_call(state.task.limits)
     seen = state.effects.get(slot.call.name, 0)
     effects = state.effects.set(slot.call.name, seen + 1) if effectful else state.effects
-    return state.with_slot(place, done)._replace(spent=spent, effects=effects)
+    slots = (*state.slots[:place], done, *state.slots[place + 1 :])
+    return state._replace(slots=slots, spent=spent, effects=effects)
 
 
 def deny(slot: Slot, code: str) -> Slot:
@@ -139,9 +147,9 @@ def _refused(slot: Slot) -> Slot:
     )
 
 
-def _admitted(state: LoopState, slot: Slot) -> SlotState:
+def _admitted(state: LoopState, slot: Slot) -> Slot:
     tool = state.task.toolbox.get(slot.call.name)
-    return SlotState.ASKED if tool and tool.approval else SlotState.OPEN
+    return slot._replace(state=SlotState.ASKED) if tool and tool.approval else slot
 
 
 def _answer_event(slot: Slot) -> Emit:
@@ -182,13 +190,7 @@ def _suspend(state: LoopState, effects: tuple[Effect, ...]) -> Step:
         if slot.state is SlotState.ASKED:
             fields = {"call_id": slot.call.call_id, "tool": slot.call.name}
             asked += [Emit(EventName.APPROVAL_REQUESTED, fields), AskApproval(slot.call)]
-    outcome = suspended(state)
-    closing: tuple[Effect, ...] = (
-        WriteCheckpoint("suspended", state),
-        Emit(EventName.RUN_SUSPENDED, {"waiting_for": list(outcome.waiting_for)}),
-        Finish(outcome),
-    )
-    return state, (*effects, *asked, *closing)
+    return state, (*effects, *asked, WriteCheckpoint("suspended", state), *rest(state))
 
 
 def _close(state: LoopState, at: float, effects: tuple[Effect, ...]) -> Step:

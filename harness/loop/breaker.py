@@ -6,7 +6,6 @@ the ledger of calls, so they survive a crash with it. Which repetitions are cove
 what counts as an outcome without progress, stands in `progress`.
 """
 
-from collections import Counter
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
@@ -99,8 +98,9 @@ def over_limit(
     """The first signature that a proposed batch would bring to the threshold, or None. What is left of its tool's
     retry or poll budget is not counted against it."""
     proposed = tuple(calls)
-    tools = dict(proposed)
-    for signature, times in Counter(signature for signature, _ in proposed).items():
+    tools, batch = dict(proposed), [signature for signature, _ in proposed]
+    for signature in tools:
+        times = batch.count(signature)
         line = breaker.lines.get(signature, _FRESH)
         free = unused(tools[signature], line.streak)
         if line.times + times - free >= settings.identical_call_threshold:

@@ -8,12 +8,12 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import NamedTuple
 
+from harness.loop.values import quickly_replaced
 from harness.vocabulary.control import ControlName
 from harness.vocabulary.settings import RunLimits
 from harness.vocabulary.usage import NO_USAGE, Price, Usage
 
 _PER_TOKEN = Decimal(1_000_000)
-_USAGE_FIELDS = ("input_tokens", "cached_tokens", "cache_write_tokens", "output_tokens", "reasoning_tokens")
 
 
 class BudgetScope(StrEnum):
@@ -41,6 +41,7 @@ class BudgetSpent(Exception):
         self.dimension = dimension
 
 
+@quickly_replaced
 class Spent(NamedTuple):
     """What a run has charged. `usage` is the sum over its attempts; None where nothing was reported."""
 
@@ -116,7 +117,13 @@ def add_usage(one: Usage, other: Usage) -> Usage:
     """The sum, class by class; None stays None only where neither reports."""
     if other is NO_USAGE:
         return one
-    return Usage(**{name: _add(getattr(one, name), getattr(other, name)) for name in _USAGE_FIELDS})
+    return Usage(
+        input_tokens=_add(one.input_tokens, other.input_tokens),
+        cached_tokens=_add(one.cached_tokens, other.cached_tokens),
+        cache_write_tokens=_add(one.cache_write_tokens, other.cache_write_tokens),
+        output_tokens=_add(one.output_tokens, other.output_tokens),
+        reasoning_tokens=_add(one.reasoning_tokens, other.reasoning_tokens),
+    )
 
 
 def _add(one: int | None, other: int | None) -> int | None:

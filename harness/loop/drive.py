@@ -6,7 +6,7 @@ Both read the newest checkpoint, feed the opening events to the same driver, and
 from collections.abc import Generator, Sequence
 from typing import Any
 
-from harness.loop.events import ApprovalResolved, CancelRequested, Resumed, RunTool, Started
+from harness.loop.events import ApprovalResolved, Resumed, RunTool, Started
 from harness.loop.perform import Attempt, Driver, Pause, Runs, Slow, Timed
 from harness.loop.ports import AsyncPorts, Ports, SyncPorts
 from harness.loop.state import Phase, SlotState
@@ -37,15 +37,16 @@ def _opening(task: Task, ports: Ports[Any, Any], decisions: Sequence[Decision], 
             )
     # A decision that the run has already taken (it broke off behind it) is no event any more (loop.approval.once).
     asked = {slot.call.call_id for slot in stored.state.slots if slot.state is SlotState.ASKED}
-    resolved = [
-        ApprovalResolved(made.call_id, made.approve, made.reason, now) for made in decisions if made.call_id in asked
-    ]
-    cancelled = [CancelRequested(cancel, now)] if cancel is not None else []
-    resumed = Resumed(stored.state, stored.effects_sent, stored.version, now)
+    taken = [made for made in decisions if made.call_id in asked]
+    resumed = Resumed(stored.state, stored.effects_sent, stored.version, now, followed=bool(taken), cancelled=cancel)
     if stored.state.phase is Phase.DONE:
         return [resumed], stored.version
+    resolved = [
+        ApprovalResolved(made.call_id, made.approve, made.reason, now, followed=place < len(taken))
+        for place, made in enumerate(taken, start=1)
+    ]
     # Claimed before any effect: of two workers that read one checkpoint, one stops here (loop.crash.fencing).
-    return [resumed, *resolved, *cancelled], ports.store.claim(task.run_id, stored.version)
+    return [resumed, *resolved], ports.store.claim(task.run_id, stored.version)
 
 
 async def run(task: Task, ports: AsyncPorts) -> RunOutcome:
@@ -60,7 +61,7 @@ async def resume(task: Task, ports: AsyncPorts, decisions: Sequence[Decision] = 
 
 
 async def cancel(task: Task, ports: AsyncPorts, reason: str) -> RunOutcome:
-    """Cancel a suspended run: its pending calls are answered."""
+    """Cancel a stored run, suspended or killed: its pending calls are answered, nothing more is begun."""
     events, version = _opening(task, ports, (), reason)
     return await _async(Driver(task, ports).run(events, version), ports)
 

@@ -6,6 +6,7 @@ is written (loop.tools.every-call-answered, loop.crash.checkpoints).
 
 from collections.abc import Mapping
 from dataclasses import replace
+from enum import Enum
 from typing import Any
 
 from harness.loop.events import Effect, Emit, Event, Finish, ModelReplied, Step, ToolFinished, WriteCheckpoint
@@ -17,11 +18,13 @@ from harness.vocabulary.events import EventName
 from harness.vocabulary.outcome import Counters, ErrorClass, Reason, RunOutcome, Status
 
 _CHECKPOINT = {Status.COMPLETED: "final", Status.FAILED: "failed", Status.CANCELLED: "cancelled"}
-_EVENT = {
-    Status.COMPLETED: EventName.RUN_COMPLETED,
-    Status.FAILED: EventName.RUN_FAILED,
-    Status.CANCELLED: EventName.RUN_CANCELLED,
+_LAST_WORD: dict[Status, tuple[EventName, tuple[str, ...]]] = {
+    Status.COMPLETED: (EventName.RUN_COMPLETED, ("truncated", "refused")),
+    Status.FAILED: (EventName.RUN_FAILED, ("reason", "error_class")),
+    Status.CANCELLED: (EventName.RUN_CANCELLED, ("reason",)),
+    Status.SUSPENDED: (EventName.RUN_SUSPENDED, ("waiting_for",)),
 }
+"""The event of each outcome, and which of its fields it tells."""
 
 
 def complete(state: LoopState, effects: tuple[Effect, ...], message: str, *, truncated: bool, refused: bool) -> Step:
@@ -30,7 +33,7 @@ def complete(state: LoopState, effects: tuple[Effect, ...], message: str, *, tru
     outcome = RunOutcome(
         status=Status.COMPLETED, message=message, truncated=truncated, refused=refused, details=details
     )
-    return _end(_charged_step(state), effects, outcome, {"truncated": truncated, "refused": refused})
+    return _end(_charged_step(state), effects, outcome)
 
 
 def fail(
@@ -43,21 +46,32 @@ def fail(
     """End with a typed failure; open calls are answered as not run."""
     state = answer_open(state, ReasonCode.NOT_RUN)
     outcome = RunOutcome(status=Status.FAILED, reason=reason, error_class=error_class, details=details or {})
-    fields = {"reason": reason.value, "error_class": error_class.value}
-    return _end(_with_turn(state), effects, outcome, fields)
+    return _end(_with_turn(state), effects, outcome)
 
 
 def cancel(state: LoopState, effects: tuple[Effect, ...], reason: str) -> Step:
     """End because somebody cancelled; open calls are answered as cancelled."""
     state = answer_open(state, ReasonCode.CANCELLED)
     outcome = RunOutcome(status=Status.CANCELLED, reason=reason)
-    return _end(_with_turn(state), effects, outcome, {"reason": reason})
+    return _end(_with_turn(state), effects, outcome)
 
 
 def suspended(state: LoopState) -> RunOutcome:
     """The outcome of a run that waits for decisions."""
     waiting = tuple(slot.call.call_id for slot in state.slots if slot.state is SlotState.ASKED)
     return _filled(state, RunOutcome(status=Status.SUSPENDED, waiting_for=waiting))
+
+
+def rest(state: LoopState) -> tuple[Effect, ...]:
+    """What a run that stands still says: how it ended or what it waits for, then its outcome. Said behind the
+    checkpoint, and again to whoever resumes it, since a kill between the two must not swallow it."""
+    outcome = state.outcome or suspended(state)
+    name, fields = _LAST_WORD[outcome.status]
+    return Emit(name, {field: _plain(getattr(outcome, field)) for field in fields}), Finish(outcome)
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value.value if isinstance(value, Enum) else value
 
 
 def violation(state: LoopState, effects: tuple[Effect, ...]) -> Step:
@@ -90,17 +104,12 @@ def _charged_step(state: LoopState) -> LoopState:
     return state._replace(spent=state.spent._replace(steps=state.spent.steps + 1))
 
 
-def _end(state: LoopState, effects: tuple[Effect, ...], outcome: RunOutcome, fields: Mapping[str, Any]) -> Step:
+def _end(state: LoopState, effects: tuple[Effect, ...], outcome: RunOutcome) -> Step:
     if state.paused:
         state = state._replace(history=state.history.append([state.paused]), paused=None)
     outcome = _filled(state, outcome)
     state = state._replace(phase=Phase.DONE, outcome=outcome)
-    closing = (
-        WriteCheckpoint(_CHECKPOINT[outcome.status], state),
-        Emit(_EVENT[outcome.status], fields),
-        Finish(outcome),
-    )
-    return state, effects + closing
+    return state, (*effects, WriteCheckpoint(_CHECKPOINT[outcome.status], state), *rest(state))
 
 
 def _filled(state: LoopState, outcome: RunOutcome) -> RunOutcome:

@@ -42,22 +42,25 @@ class ModelFailed:
 
 @dataclass(frozen=True, slots=True)
 class ToolFinished:
-    """A dispatched call returned. `latency_ms` is the driver's measure."""
+    """A dispatched call returned. `latency_ms` is the driver's measure; `cancelled` the reason of a cancel that came
+    meanwhile."""
 
     call_id: str
     outcome: ToolOutcome
     at: float
     latency_ms: float | None = None
+    cancelled: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ApprovalResolved:
-    """A person decided about a call that waits."""
+    """A person decided about a call that waits. `followed`: another decision comes at once."""
 
     call_id: str
     approve: bool
     reason: str
     at: float
+    followed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +87,15 @@ class DeadlinePassed:
 
 @dataclass(frozen=True, slots=True)
 class Resumed:
-    """A stored run goes on. `effects_sent` are the calls whose effect was marked as sent."""
+    """A stored run goes on. `effects_sent` are the calls whose effect was marked as sent; `followed`: a decision comes
+    at once, so that a suspended run need not say again that it waits; `cancelled`: somebody cancels it (why)."""
 
     state: LoopState
     effects_sent: frozenset[str]
     version: int
     at: float
+    followed: bool = False
+    cancelled: str | None = None
 
 
 Event: TypeAlias = (

@@ -135,7 +135,14 @@ class History(Sequence[Item]):
         log.items.extend(items)
         log.shown.extend(visible)
         log.sizes.extend(sizes)
-        return replace(self, log=log, length=self.length + len(items), shown_bytes=self.shown_bytes + sum(sizes))
+        return History(
+            log,
+            self.length + len(items),
+            self.elided_through,
+            self.unbound_from,
+            self.unbound_through,
+            self.shown_bytes + sum(sizes),
+        )
 
     @property
     def whole(self) -> "Conversation":

@@ -1,7 +1,7 @@
 """The append-only ledger of disposed calls: telemetry, and the source from which counters are rebuilt on resume."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from harness.vocabulary.tools import CallRecord
 
@@ -33,4 +33,4 @@ class Ledger:
         at_end = len(self.records.entries) == self.length
         records = self.records if at_end else Records(self.records.entries[: self.length])
         records.entries.append(record)
-        return replace(self, records=records, length=self.length + 1)
+        return Ledger(records, self.length + 1)

@@ -81,7 +81,7 @@ def _on_deadline(state: LoopState, event: DeadlinePassed) -> Step:
 def _on_approval(state: LoopState, event: ApprovalResolved) -> Step:
     place = state.slot_of(event.call_id)
     if place is None or state.slots[place].state is not SlotState.ASKED:
-        return state, (Finish(ending.suspended(state)),)
+        return state, (Finish(ending.suspended(state)),) if state.phase is Phase.SUSPENDED else ()
     slot = state.slots[place]
     decided = slot._replace(state=SlotState.OPEN) if event.approve else batch.deny(slot, event.reason)
     state = state.with_slot(place, decided)
@@ -91,8 +91,12 @@ def _on_approval(state: LoopState, event: ApprovalResolved) -> Step:
         "decision": "approved" if event.approve else "denied",
     }
     told = (Emit(EventName.APPROVAL_RESOLVED, fields),)
+    if state.phase is Phase.TOOLS:
+        # Killed before its suspension was stored, the run is still at its other calls: they go first.
+        return state, (*told, WriteCheckpoint("tool_pending", state))
     if any(other.state is SlotState.ASKED for other in state.slots):
-        return state, (*told, WriteCheckpoint("suspended", state), Finish(ending.suspended(state)))
+        waits = () if event.followed else ending.rest(state)
+        return state, (*told, WriteCheckpoint("suspended", state), *waits)
     state = state._replace(phase=Phase.TOOLS)
     return batch.dispatch(state, event.at, (*told, WriteCheckpoint("tool_pending", state)))
 
@@ -103,6 +107,8 @@ def _on_resumed(state: LoopState, event: Resumed) -> Step:
     deadline = stored.task.limits.deadline
     if stored.phase is not Phase.DONE and deadline is not None and event.at >= deadline:
         return fail_spent(_reopened(stored, event.effects_sent), told, "deadline")
+    if stored.phase is not Phase.DONE and event.cancelled is not None:
+        return ending.cancel(_reopened(stored, event.effects_sent), told, event.cancelled)
     return _RESUME[stored.phase](stored, event, told)
 
 
@@ -127,11 +133,11 @@ def _resume_waiting(state: LoopState, event: Resumed, told: tuple[Emit, ...]) ->
 
 
 def _resume_suspended(state: LoopState, event: Resumed, told: tuple[Emit, ...]) -> Step:
-    return state, (*told, Finish(ending.suspended(state)))
+    return state, (told if event.followed else (*told, *ending.rest(state)))
 
 
 def _resume_done(state: LoopState, event: Resumed, told: tuple[Emit, ...]) -> Step:
-    return _done(state, event)
+    return state, ending.rest(state)
 
 
 def _reopened(state: LoopState, effects_sent: frozenset[str]) -> LoopState:
@@ -179,6 +185,7 @@ _TABLE: dict[tuple[Phase, type], Callable[[LoopState, Any], Step]] = {
     (Phase.TOOLS, ToolFinished): batch.on_finished,
     (Phase.TOOLS, CancelRequested): _on_cancel,
     (Phase.TOOLS, DeadlinePassed): _on_deadline,
+    (Phase.TOOLS, ApprovalResolved): _on_approval,
     (Phase.SUSPENDED, ApprovalResolved): _on_approval,
     (Phase.SUSPENDED, CancelRequested): _on_cancel,
     (Phase.SUSPENDED, DeadlinePassed): _on_deadline,

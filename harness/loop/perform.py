@@ -55,6 +55,8 @@ class Pause:
     seconds: float
 
 
+_QUICK = frozenset({Emit, WriteCheckpoint, MarkEffectSent, AskApproval})
+"""Effects that are done at once: most of all effects."""
 Slow: TypeAlias = Attempt | Runs | Pause
 Timed: TypeAlias = tuple[ToolOutcome, float]
 
@@ -103,6 +105,9 @@ class Driver:
         while place < len(effects):
             effect = effects[place]
             place += 1
+            if type(effect) in _QUICK:
+                self._quick(effect)
+                continue
             match effect:
                 case CheckInterrupts():
                     interrupt = self._interrupt()
@@ -126,32 +131,31 @@ class Driver:
                 case Finish(ended):
                     outcome = ended
                     self._performed("finish", ended.status.value)
-                case _:
-                    self._quick(effect)
         return outcome
 
     def _quick(self, effect: Effect) -> None:
         ports = self._ports
         match effect:
             case Emit(name, fields):
-                ports.observe(EventEmitted(name=str(name), fields=fields))
-                self._performed("emit", str(name))
+                said = str(name)
+                ports.observe(EventEmitted(name=said, fields=fields))
+                ports.performed("emit", said)
             case WriteCheckpoint(trigger, state):
                 self._version = ports.store.write(self._task.run_id, self._version, trigger, state)
-                pending = tuple(slot.call.call_id for slot in state.slots if slot.state is not SlotState.ANSWERED)
+                pending = tuple([slot.call.call_id for slot in state.slots if slot.state is not SlotState.ANSWERED])
                 ports.observe(
                     CheckpointWritten(
                         trigger=trigger, version=self._version, conversation=state.conversation, pending=pending
                     )
                 )
-                self._performed("write_checkpoint", trigger)
+                ports.performed("write_checkpoint", trigger)
             case MarkEffectSent(call_id):
                 ports.store.mark_effect(self._task.run_id, self._version, call_id)
                 ports.observe(EffectMarked(call_id=call_id))
-                self._performed("mark_effect_sent", call_id)
+                ports.performed("mark_effect_sent", call_id)
             case AskApproval(call):
                 ports.observe(ApprovalAsked(call_id=call.call_id, tool=call.name))
-                self._performed("ask_approval", call.call_id)
+                ports.performed("ask_approval", call.call_id)
 
     def _performed(self, effect: str, about: str | None) -> None:
         self._ports.performed(effect, about)
@@ -170,8 +174,9 @@ class Driver:
         return ModelReplied(result, now, self._ports.cancelled())
 
     def _finished(self, group: tuple[RunTool, ...], timed: Sequence[Timed]) -> None:
+        reason = self._ports.cancelled()
         for run, (outcome, latency_ms) in zip(group, timed, strict=True):
-            self._events.append(ToolFinished(run.call.call_id, outcome, self._ports.now(), latency_ms))
+            self._events.append(ToolFinished(run.call.call_id, outcome, self._ports.now(), latency_ms, reason))
             self._performed("run_tool", run.call.call_id)
 
 

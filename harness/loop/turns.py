@@ -57,7 +57,6 @@ def _on_calls(state: LoopState, at: float, effects: tuple[Effect, ...]) -> Step:
     if looping:
         details = _loop_details(state, looping)
         return fail(state, effects, Reason.TOOL_LOOP_DETECTED, ErrorClass.TOOL_LOOP_DETECTED, details)
-    state = state._replace(phase=Phase.TURN)
     return batch.dispose(state, at, (*effects, WriteCheckpoint("model_response", state)))
 
 
@@ -93,12 +92,19 @@ def _go_on(state: LoopState, at: float, effects: tuple[Effect, ...]) -> Step:
 
 def _with_calls(state: LoopState, turn: ModelTurn) -> LoopState:
     message = _mended(state, _clean(turn.message))
-    state = _remembered(state, message)
+    items = [state.paused, message] if state.paused else [message]
     toolbox = state.task.toolbox
     slots = tuple(Slot(call=call, signature=toolbox.signature(call.name, call.arguments)) for call in message.calls)
     ids = state.used_ids.update({call.call_id: True for call in message.calls})
     truncated = turn.stop in _CUT and isinstance(message.content[-1], ToolCall)
-    return state._replace(slots=slots, used_ids=ids, truncated_last=truncated)
+    return state._replace(
+        phase=Phase.TURN,
+        history=state.history.append(items),
+        paused=None,
+        slots=slots,
+        used_ids=ids,
+        truncated_last=truncated,
+    )
 
 
 def _remembered(state: LoopState, message: AssistantMessage) -> LoopState:

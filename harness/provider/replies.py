@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
+from harness.vocabulary.trace import ReplySent
 from harness.vocabulary.turn import ModelTurn
 
 BodyEnd: TypeAlias = Literal["clean", "reset", "stall"]
@@ -14,11 +15,13 @@ NoAnswer: TypeAlias = Literal["refused", "reset", "timeout"]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cut:
     """Break an answer off: after so many events of a stream, or after so many bytes. Exactly one is set. A whole (not
-    streamed) answer has no events: it is then cut in its middle."""
+    streamed) answer has no events: it is then cut in its middle. `visible` is for the record: whether the script says
+    that text or refusal deltas go out before (None: it does not say)."""
 
     after_events: int | None = None
     after_bytes: int | None = None
     how: BodyEnd = "clean"
+    visible: bool | None = None
 
     def __post_init__(self) -> None:
         if (self.after_events is None) == (self.after_bytes is None):
@@ -74,6 +77,13 @@ class Answer:
     headers: Mapping[str, str] = field(default_factory=dict)
     chunks: tuple[bytes, ...] = ()
     end: BodyEnd | Literal["refused", "timeout"] = "clean"
+
+
+def told(n: int, reply: TurnReply) -> ReplySent:
+    """The record of a turn, whole or broken off, as the answer to request `n`."""
+    if reply.cut is None:
+        return ReplySent(n=n, reply=reply.turn)
+    return ReplySent(n=n, reply=reply.turn, cut=True, ending=reply.cut.how, visible=reply.cut.visible)
 
 
 def cut_chunks(chunks: tuple[bytes, ...], cut: Cut, *, streamed: bool) -> tuple[bytes, ...]:

@@ -11,11 +11,22 @@ from threading import Lock
 from typing import Any, Protocol
 
 from harness.provider.faults import fault_of, refused
-from harness.provider.replies import Answer, ConnectionReply, RawReply, Reply, StatusReply, TurnReply, cut_chunks
+from harness.provider.replies import (
+    Answer,
+    ConnectionReply,
+    RawReply,
+    Reply,
+    StatusReply,
+    TurnReply,
+    cut_chunks,
+    told,
+)
+from harness.vocabulary.content import Opaque
 from harness.vocabulary.request import ModelRequest
 from harness.vocabulary.trace import Record, ReplySent, RequestSent, Violation
-from harness.vocabulary.turn import StopReason
-from harness.wire.codec import Circumstances, Codec, Decoded, UndecodableRequest
+from harness.vocabulary.turn import ModelTurn, StopReason
+from harness.wire.codec import Circumstances, Codec, Decoded, Issued, UndecodableRequest
+from harness.wire.dialects import codec_of, load
 from harness.wire.reading import parse_body
 from harness.wire.registry import codec
 
@@ -43,8 +54,8 @@ class Exchange:
 
 
 class SimulatedProvider:
-    """One run's provider. `record` takes trace records, `clock` gives seconds. It may be called from many threads;
-    requests are answered one at a time."""
+    """One run's provider. `record` takes trace records, `clock` gives seconds; `dialect` names the server that it
+    plays, None the provider itself. It may be called from many threads; requests are answered one at a time."""
 
     def __init__(
         self,
@@ -52,8 +63,9 @@ class SimulatedProvider:
         responder: Responder,
         record: Callable[[Record], None],
         clock: Callable[[], float],
+        dialect: str | None = None,
     ) -> None:
-        self.codec: Codec = codec(transport)
+        self.codec: Codec = codec(transport) if dialect is None else codec_of(load(dialect), transport)
         self.exchanges: list[Exchange] = []
         self.faults: list[Exception] = []
         self._responder = responder
@@ -61,6 +73,7 @@ class SimulatedProvider:
         self._clock = clock
         self._n = 0
         self._paused = False
+        self._issued: list[Issued] = []
         self._lock = Lock()
 
     def answer(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Answer:
@@ -94,7 +107,12 @@ class SimulatedProvider:
         except UndecodableRequest as fault:
             return None, self._misread(body, fault)
         lower = {name.lower(): value for name, value in headers.items()}
-        circumstances = Circumstances(version=lower.get("anthropic-version"), resuming=self._paused)
+        circumstances = Circumstances(
+            version=lower.get("anthropic-version"),
+            resuming=self._paused,
+            issued=self._issued,
+            size=len(body),
+        )
         return decoded, tuple(self.codec.judge(decoded.payload, circumstances))
 
     def _misread(self, body: bytes, fault: UndecodableRequest) -> tuple[Violation, ...]:
@@ -128,13 +146,20 @@ class SimulatedProvider:
             chunks, kind = tuple(self.codec.stream(reply.turn, **arguments)), SSE
         else:
             chunks, kind = (self.codec.response(reply.turn, **arguments),), JSON
-        self._record(ReplySent(n=self._n, reply=reply.turn, cut=reply.cut is not None))
+        self._record(told(self._n, reply))
         headers = self.codec.headers(self._n) | {"content-type": kind}
         if reply.cut is None:
             self._paused = reply.turn.stop is StopReason.PAUSE
+            self._remember(reply.turn, arguments)
             return Answer(status=200, headers=headers, chunks=chunks)
         kept = cut_chunks(chunks, reply.cut, streamed=decoded.stream)
         return Answer(status=200, headers=headers, chunks=kept, end=reply.cut.how)
+
+    def _remember(self, turn: ModelTurn, arguments: dict[str, Any]) -> None:
+        """Keep an answer that holds what must come back unchanged: reasoning and other parts of this wire alone."""
+        if any(isinstance(part, Opaque) for part in turn.message.content):
+            answer = parse_body(self.codec.response(turn, **arguments))
+            self._issued.append(Issued(arguments["payload"], answer))
 
     def _error(
         self,

@@ -1,7 +1,7 @@
 """Records the project's own cassettes from the simulated provider, over a real socket of 127.0.0.1.
 
-One conversation each: the model asks for two tools, gets their results, and answers. `python -m
-harness.recording.simulated_cassettes` writes them all anew; equal code writes equal bytes but for the date.
+One conversation each: the model asks for two tools, gets their results, and answers. `make cassettes` records them all;
+equal code records equal bytes, and a file whose exchanges are the same keeps its date.
 """
 
 import asyncio
@@ -10,13 +10,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from harness.contract.sample_requests import ORDINARY
 from harness.data_root import data_root
 from harness.provider.loopback import LoopbackServer
 from harness.provider.replies import Reply, TurnReply
 from harness.provider.simulated import SimulatedProvider
-from harness.recording.vcr_config import Origin, recorder
+from harness.recording.vcr_config import Origin, origin_of, recorder
 from harness.transports.client import ModelClient
 from harness.transports.registry import TRANSPORT_IDS
 from harness.vocabulary.content import AssistantMessage, Item, Opaque, Text, ToolCall, ToolResult
@@ -96,17 +97,26 @@ def base_url(transport: str, host: str) -> str:
     return host if transport == "anthropic-messages" else f"{host}/v1"
 
 
-def record(folder: Path, transport: str, streaming: bool, date: str) -> Path:
-    """Record one cassette below `folder` and return it. `date` is ISO 8601."""
-    file = folder / transport / f"tool-loop-{'stream' if streaming else 'plain'}.yaml"
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.unlink(missing_ok=True)
+def place(folder: Path, transport: str, streaming: bool) -> Path:
+    """Where below `folder` a cassette stands."""
+    return folder / transport / f"tool-loop-{'stream' if streaming else 'plain'}.yaml"
+
+
+def record(folder: Path, transport: str, streaming: bool, origin: Origin) -> Path:
+    """Record one cassette below `folder` and return it.
+
+    Raises RuntimeError where an attempt fails or the provider finds fault; the file that was there then stays.
+    """
+    file = place(folder, transport, streaming)
     provider = SimulatedProvider(transport, _Script(scripted(transport)), lambda record: None, lambda: 0.0)
-    vcr = recorder(origin=Origin(origin="simulated", date=date), mode="all")
-    with LoopbackServer(provider) as server, vcr.use_cassette(str(file)):
-        asyncio.run(_recorded(transport, streaming, server.url))
-    if provider.faults or any(exchange.violations for exchange in provider.exchanges):
-        raise RuntimeError(f"{file}: the provider found fault: {provider.faults or provider.exchanges}")
+    with TemporaryDirectory() as scratch:
+        draft = Path(scratch) / file.name
+        with LoopbackServer(provider) as server, recorder(origin=origin, mode="all").use_cassette(str(draft)):
+            asyncio.run(_recorded(transport, streaming, server.url))
+        if provider.faults or any(exchange.violations for exchange in provider.exchanges):
+            raise RuntimeError(f"{file}: the provider found fault: {provider.faults or provider.exchanges}")
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(draft.read_bytes())
     return file
 
 
@@ -118,12 +128,26 @@ async def _recorded(transport: str, streaming: bool, host: str) -> None:
         await client.aclose()
 
 
+def unchanged(file: Path, transport: str, streaming: bool) -> bool:
+    """Whether recording again, on the same date, gives the bytes that are there."""
+    if not file.is_file():
+        return False
+    with TemporaryDirectory() as scratch:
+        again = record(Path(scratch), transport, streaming, origin_of(file))
+        return again.read_bytes() == file.read_bytes()
+
+
 def main(folder: Path | None = None) -> None:
-    """Write all cassettes anew."""
-    date = datetime.now(UTC).date().isoformat()
+    """Record all cassettes; write those whose exchanges have changed."""
+    folder = folder or data_root() / "cassettes"
+    origin = Origin(origin="simulated", date=datetime.now(UTC).date().isoformat())
     for transport in TRANSPORT_IDS:
         for streaming in (True, False):
-            sys.stdout.write(f"{record(folder or data_root() / 'cassettes', transport, streaming, date)}\n")
+            file = place(folder, transport, streaming)
+            same = unchanged(file, transport, streaming)
+            if not same:
+                record(folder, transport, streaming, origin)
+            sys.stdout.write(f"{'unchanged' if same else 'recorded':10} {file}\n")
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ _JUDGED = frozenset({VerdictName.PASS, VerdictName.FAIL, VerdictName.WARN, Verdi
 class CaseResult:
     """`bare` holds check ids by verdict; `findings` the verdicts with something to say. `listed` are checks whose
     failure the baseline expects. `fault` is the harness's own fault, in words. `node` is the pytest id that reruns the
-    case from the working directory ("" where there is none)."""
+    case from the working directory ("" where there is none). `kills` and `resumes` are the crash explorer's counts."""
 
     case: Case
     run: str
@@ -34,6 +34,8 @@ class CaseResult:
     outcome: str | None = None
     fault: str | None = None
     seconds: float = 0.0
+    kills: int = 0
+    resumes: int = 0
 
     def broken(self, level: RunLevel = "must") -> tuple[Finding, ...]:
         """The findings that fail the run: not kept, at this level, and not expected."""
@@ -92,6 +94,7 @@ def to_json(result: CaseResult) -> dict[str, Any]:
         "listed": sorted(result.listed),
         "fault": None if result.fault is None else redact(result.fault),
         "seconds": round(result.seconds, 4),
+        **({"kills": result.kills, "resumes": result.resumes} if result.kills else {}),
     }
 
 
@@ -107,6 +110,8 @@ def from_json(line: Mapping[str, Any]) -> CaseResult:
         outcome=line["outcome"],
         fault=line["fault"],
         seconds=line["seconds"],
+        kills=line.get("kills", 0),
+        resumes=line.get("resumes", 0),
     )
 
 

@@ -24,6 +24,7 @@ def run_object(record: RunRecord) -> dict[str, Any]:
         "scenarios": len(totals.scenarios),
         "cases": totals.cases,
         "broken_cases": totals.broken_cases,
+        "crash": {"points": totals.kills, "resumes": totals.resumes},
         "totals": totals.by_name(),
         "failures": [_failure(result, finding) for result, finding in record.broken()],
         "faults": [_fault(result) for result in record.results if result.fault is not None],

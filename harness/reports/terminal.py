@@ -99,11 +99,13 @@ def summary_lines(record: RunRecord) -> list[str]:
     names = totals.by_name()
     shape = f"{counted(totals.cases, 'case')} of {counted(len(totals.scenarios), 'scenario')} in {record.seconds:.2f} s"
     verdicts = ", ".join(f"{names[name]} {name.replace('_', ' ')}" for name in KEYS)
+    explored = [f"{_INDENT}{totals.kills} points of a crash, {totals.resumes} resumes"] if totals.kills else []
     return [
         f"{end.word}  {end.sentence}",
         f"{_INDENT}{shape}; subject {shown(record.header['subject'])}, seed {record.header['seed']}, "
         f"depth {record.header['depth']}, level {record.level}",
         f"{_INDENT}{verdicts}",
+        *explored,
     ]
 
 

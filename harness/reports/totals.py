@@ -29,6 +29,8 @@ class Totals:
     cases: int = 0
     broken_cases: int = 0
     faults: int = 0
+    kills: int = 0
+    resumes: int = 0
     scenarios: dict[str, None] = field(default_factory=dict)
     columns: dict[str, None] = field(default_factory=dict)
     matrix: dict[str, dict[str, Cell]] = field(default_factory=dict)
@@ -37,6 +39,8 @@ class Totals:
         """Count one case."""
         self.cases += 1
         self.faults += result.fault is not None
+        self.kills += result.kills
+        self.resumes += result.resumes
         self.scenarios[result.case.scenario] = None
         self.columns[result.case.column] = None
         broken = {found.check for found in result.broken(self.level)}

@@ -28,9 +28,10 @@ _PIECES: dict[str, tuple[bytes, ...]] = {
 
 def on_the_wire(cut: Cut, turn: ModelTurn, arm: Arm, model: str) -> replies.Cut:
     """The cut as the simulated provider of an arm takes it."""
+    visible = _visible(cut, turn, arm.streaming)
     if cut.after_events is None or not arm.wire or not arm.streaming:
-        return replies.Cut(after_events=cut.after_events, after_bytes=cut.after_bytes, how=cut.how)
-    return replies.Cut(after_events=_place(cut.after_events, turn, arm.transport, model), how=cut.how)
+        return replies.Cut(after_events=cut.after_events, after_bytes=cut.after_bytes, how=cut.how, visible=visible)
+    return replies.Cut(after_events=_place(cut.after_events, turn, arm.transport, model), how=cut.how, visible=visible)
 
 
 def _place(pieces: int, turn: ModelTurn, transport: str, model: str) -> int:
@@ -51,8 +52,15 @@ def _piece(event: bytes, transport: str) -> bool:
 def fault_of(cut: replies.Cut, turn: ModelTurn, *, streaming: bool) -> ModelFault:
     """What a cut answer comes to at depth sim: visible output was seen if the stream got that far."""
     kind = FaultKind.PROTOCOL if cut.how == "clean" else FaultKind.TRANSIENT
-    seen = streaming and bool(cut.after_events) and _begins_visibly(turn)
+    seen = bool(_visible(cut, turn, streaming))
     return ModelFault(kind=kind, message=f"the answer broke off ({cut.how})", stream_had_output=seen)
+
+
+def _visible(cut: Cut | replies.Cut, turn: ModelTurn, streaming: bool) -> bool | None:
+    """Whether text was seen before the cut; a count of bytes does not tell where text begins."""
+    if not streaming or not _begins_visibly(turn):
+        return False
+    return None if cut.after_events is None else cut.after_events > 0
 
 
 def _begins_visibly(turn: ModelTurn) -> bool:

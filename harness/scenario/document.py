@@ -14,6 +14,8 @@ Path: TypeAlias = tuple[str | int, ...]
 MOST_NODES = 200_000
 """A scenario is data for people: what unfolds beyond this is a mistake, or an alias bomb."""
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_SURROGATE = re.compile(r"\\(?:u|U0000)[dD][89a-fA-F]")
+"""An escape that the fast reader turns down: half of a pair, which JSON may hold."""
 _WORDS: dict[str, bool | None] = {"": None, "~": None, "null": None, "Null": None, "NULL": None}
 _WORDS |= dict.fromkeys(("true", "True", "TRUE"), True) | dict.fromkeys(("false", "False", "FALSE"), False)
 _QUOTED = ("'", '"', "|", ">")
@@ -78,8 +80,9 @@ class Document:
 
 
 def _compose(text: str) -> Any:
+    loader = yaml.SafeLoader if _SURROGATE.search(text) else _LOADER
     try:
-        node = yaml.compose(text, Loader=_LOADER)
+        node = yaml.compose(text, Loader=loader)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = mark.line + 1 if mark else 1
@@ -100,11 +103,18 @@ def _key(node: Any) -> str:
         raise DocumentError(_line(node), "a key that is not a text", "quote it")
     if node.tag == "tag:yaml.org,2002:merge":
         raise DocumentError(_line(node), "a merge key (<<)", "write the keys out: each line stands for itself")
-    return str(node.value)
+    return _joined(str(node.value))
+
+
+def _joined(text: str) -> str:
+    """The text with each pair of escaped surrogates as the character that it stands for; a lone one stays."""
+    if text.isascii():
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
 
 
 def _scalar(node: Any) -> Any:
-    text = str(node.value)
+    text = _joined(str(node.value))
     if node.tag not in _PLAIN_TAGS and node.tag not in ("tag:yaml.org,2002:value", "tag:yaml.org,2002:merge"):
         raise DocumentError(_line(node), f"the tag {node.tag!r}", "leave it out: a scenario holds plain data")
     if node.style in _QUOTED:

@@ -5,6 +5,7 @@ A key that needs a capability which the subject does not declare is not applicab
 
 from collections.abc import Collection, Iterator
 
+from harness.scenario.expect_conversation import conversation
 from harness.scenario.expect_requests import requests
 from harness.scenario.expect_run import RUN_KEYS, Judged
 from harness.scenario.seen import Seen
@@ -12,6 +13,7 @@ from harness.vocabulary.verdict import Finding, VerdictName
 
 CHECK = "scenario.expect"
 _SOURCE = "the scenario's own expectation"
+_OTHERS = {"requests": requests, "conversation": conversation}
 _NAMED = 4
 """Proven rules that one finding names."""
 
@@ -23,7 +25,7 @@ def expectations(seen: Seen, capabilities: Collection[str]) -> list[Finding]:
     for key in type(expect).model_fields:
         if key not in expect.model_fields_set:
             continue
-        judge, needs = (requests, None) if key == "requests" else RUN_KEYS[key]
+        judge, needs = (_OTHERS[key], None) if key in _OTHERS else RUN_KEYS[key]
         if needs is not None and needs not in capabilities:
             found.append(_not_applicable(key, needs))
         else:

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, StringConstraints, model_validator
 
-from harness.scenario.format_base import Count, Money, Part, Seconds, Times
+from harness.scenario.format_base import Count, Money, Part, Seconds, Times, Words
 from harness.scenario.format_expect import Expect
 from harness.scenario.format_outside import Clock, Crash, Intervention
 from harness.scenario.format_script import Call, Turn
@@ -62,11 +62,11 @@ class HistoryItem(Part):
     """One item of the conversation before `user`: what a person said (`user`), a turn of the model (`assistant`,
     `calls`), or the result of a call (`result` is the call's id, with `text` and `is_error`)."""
 
-    user: str | None = None
-    assistant: str | None = None
+    user: Words | None = None
+    assistant: Words | None = None
     calls: list[Call] = Field(default=[])
     result: str | None = None
-    text: str | None = None
+    text: Words | None = None
     is_error: bool = False
 
     @model_validator(mode="after")
@@ -98,8 +98,8 @@ class Scenario(Part):
     proves: list[str] = Field(min_length=1)
     requires: list[str] = Field(default=[])
     sources: list[str] = Field(default=[])
-    user: str = Field(min_length=1)
-    system: str = DEFAULT_SYSTEM
+    user: Words = Field(min_length=1)
+    system: Words = DEFAULT_SYSTEM
     history: list[HistoryItem] = Field(default=[])
     limits: Limits = Limits()
     settings: Settings = Settings()

@@ -7,7 +7,7 @@ so (`OneOrMany`). Knows nothing of YAML; `load` gives the line numbers.
 from decimal import Decimal, InvalidOperation
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WrapValidator
 
 
 class Part(BaseModel):
@@ -29,6 +29,14 @@ def _money(value: Any) -> Any:
         raise ValueError("should be an amount in US dollars, such as 0.25") from None
 
 
+def _as_written(value: Any, read: Any) -> Any:
+    # The validator takes well-formed text only; what models and tools say need not be.
+    halves = isinstance(value, str) and any("\ud800" <= letter <= "\udfff" for letter in value)
+    return value if halves else read(value)
+
+
+Words: TypeAlias = Annotated[str, WrapValidator(_as_written)]
+"""A text that somebody says: it may hold lone surrogates."""
 OneOrMany: TypeAlias = Annotated[list[str], BeforeValidator(_listed, json_schema_input_type=str | list[str])]
 """A list of texts; one text stands for a list of one."""
 Money: TypeAlias = Annotated[Decimal, BeforeValidator(_money, json_schema_input_type=float | str)]

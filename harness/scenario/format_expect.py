@@ -86,6 +86,28 @@ class UsageExpect(Part):
     cost: Money | None = None
 
 
+class ConversationExpect(Part):
+    """The conversation of the outcome, the user's message and a history before it included.
+
+    `items` counts it; `answered: true` means that each call in it has exactly one result, in request order, directly
+    behind its turn. `last` is what its last item is, `last_text` that item's text. `contains` and `not_contains` look
+    at all of its texts, arguments included.
+    """
+
+    items: Count | None = None
+    answered: Literal[True] | None = None
+    last: Literal["user", "assistant", "result"] | None = None
+    last_text: TextExpect | None = None
+    contains: OneOrMany = Field(default=[])
+    not_contains: OneOrMany = Field(default=[])
+
+    @model_validator(mode="after")
+    def _something(self) -> "ConversationExpect":
+        if not self.model_fields_set:
+            raise ValueError("says nothing of the conversation; write `items`, `answered`, `last`, `last_text` …")
+        return self
+
+
 class Expect(Part):
     """What the run must have come to. `executed` counts the runs of a tool, `effects` those that may have had an
     effect, `attempts` the requests that the model side saw; `model_calls`, `steps`, `tool_calls`, `refused_calls` and
@@ -109,6 +131,7 @@ class Expect(Part):
     resets: Count | None = None
     results: list[ResultExpect] = Field(default=[])
     requests: list[RequestExpect] = Field(default=[])
+    conversation: ConversationExpect | None = None
     events: list[str] = Field(default=[])
     checkpoints: list[str] = Field(default=[])
     waits: list[float | Range] | None = None

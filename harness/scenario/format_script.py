@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from harness.scenario.format_base import ChoiceWord, ControlWord, Count, OneOrMany, Part, Times
+from harness.scenario.format_base import ChoiceWord, ControlWord, Count, OneOrMany, Part, Times, Words
 
 NEUTRAL_FAULTS = ("context_length", "call_rejected")
 """Words for `fail.type` that each wire says in its own way: input too long, and a call under `tool_choice` none."""
@@ -20,7 +20,7 @@ class Call(Part):
 
     tool: str
     arguments: dict[str, Any] | None = None
-    raw_arguments: str | None = None
+    raw_arguments: Words | None = None
     id: str | None = None
 
     @model_validator(mode="after")
@@ -108,10 +108,10 @@ class When(Part):
 class Turn(Part):
     """One turn of the model, played `repeat` times."""
 
-    say: str | None = None
+    say: Words | None = None
     calls: list[Call] = Field(default=[])
-    reasoning: str | None = None
-    refusal: str | None = None
+    reasoning: Words | None = None
+    refusal: Words | None = None
     stop: Literal["end", "max_tokens", "refusal", "content_filter", "pause"] | None = None
     empty: Literal[True] | None = None
     fail: Fail | None = None

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from harness.scenario.format_base import Count, OneOrMany, Part, Seconds, Times
+from harness.scenario.format_base import Count, OneOrMany, Part, Seconds, Times, Words
 
 _KINDS = ("text", "json", "large", "image", "error", "empty", "noop", "raises", "hangs", "sequence")
 
@@ -43,14 +43,14 @@ class Answer(Part):
     the outcome.
     """
 
-    text: str | None = None
+    text: Words | None = None
     json_: Any = Field(default=None, alias="json")
     large: int | Large | None = None
     image: str | ImageAnswer | None = None
-    error: str | None = None
+    error: Words | None = None
     empty: Literal[True] | None = None
     noop: Literal[True] | str | None = None
-    raises: str | None = None
+    raises: Words | None = None
     hangs: Literal[True] | None = None
     sequence: "list[Answer] | None" = None
     when: AnswerWhen | None = None

@@ -24,13 +24,14 @@ def choice_word(request: ModelRequest, transport: str, *, tools: bool) -> str:
 
 def texts_of(request: ModelRequest) -> str:
     """All text of the history and of the control, a line break between any two."""
-    texts = [text for item in request.items for text in _texts(item)]
+    texts = [text for item in request.items for text in item_texts(item)]
     if request.control is not None:
         texts.append(request.control.text)
     return "\n".join(texts)
 
 
-def _texts(item: Item) -> list[str]:
+def item_texts(item: Item) -> list[str]:
+    """The texts of one item: what is said, and the arguments of its calls."""
     if isinstance(item, SystemMessage):
         return [item.text]
     found: list[str] = []

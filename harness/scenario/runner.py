@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from harness.checks.registry import judge
 from harness.data_root import data_root
 from harness.scenario.arms import SIM, Arm, matching
+from harness.scenario.crash_points import CHECK as EVERY_POINT
 from harness.scenario.crash_points import every_point
 from harness.scenario.equality import Permitted, compare, load_permitted, permitted_by
 from harness.scenario.expectations import expectations
@@ -42,6 +43,8 @@ class ScenarioRun:
     findings: Sequence[Finding] = ()
     outcome: RunOutcome | None = None
     seconds: float = 0.0
+    points: int = 0
+    resumes: int = 0
     harness_fault: str | None = None
 
     @property
@@ -74,16 +77,23 @@ def run_scenario(
     streaming: bool = True,
     depth: Depth | None = None,
     permitted: Sequence[Permitted] | None = None,
+    every_crash: bool = False,
 ) -> ScenarioRun:
     """Run a scenario on one arm. `depth` left out is sim without a transport, else wire. `permitted` left out is the
-    project's own list. Never raises for what a subject does; a fault of the harness is told in the result."""
+    project's own list. `every_crash` kills a run of its own after each effect. Never raises for what a subject does; a
+    fault of the harness is told in the result."""
     arm = Arm(transport, streaming)
     depth = depth or ("wire" if arm.wire else "sim")
     begun = time.perf_counter()
     obstacle = _obstacle(scenario, subject, arm, depth)
     made: dict[str, object] = {}
     try:
-        made = {"findings": obstacle} if obstacle else _run(scenario, subject, arm, depth, requirements, permitted)
+        every = every_crash or (scenario.crash is not None and bool(scenario.crash.every))
+        made = (
+            {"findings": obstacle}
+            if obstacle
+            else _run(scenario, subject, arm, depth, requirements, permitted, every=every)
+        )
     except Exception as error:
         made = {"harness_fault": _told(error)}
     seconds = time.perf_counter() - begun
@@ -119,6 +129,8 @@ def _run(
     depth: Depth,
     requirements: Mapping[str, Requirement],
     permitted: Sequence[Permitted] | None,
+    *,
+    every: bool,
 ) -> dict[str, object]:
     plan = plan_of(scenario)
     played = _play(World(scenario, plan, arm, depth, subject), subject)
@@ -133,8 +145,12 @@ def _run(
     if twin is not None:
         allowed = load_permitted(data_root() / "contracts" / "requirements") if permitted is None else permitted
         findings.append(compare(played.world.trace, twin.world.trace, arm, [*allowed, *permitted_by(scenario)]))
-    if scenario.crash is not None and scenario.crash.every and played.outcome is not None:
-        findings += every_point(scenario, plan, arm, depth, subject, played.outcome, played.world.crash.effects)
+    if every and played.outcome is not None:
+        # Killed runs of their own show it, where this one was never killed.
+        findings = [one for one in findings if one.check != EVERY_POINT or one.verdict is not VerdictName.UNTESTABLE]
+        explored = every_point(scenario, plan, arm, depth, subject, requirements)
+        findings += explored.findings
+        made |= {"points": explored.points, "resumes": explored.resumes}
     return made | {"findings": findings}
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from harness.provider.faults import fault_of
-from harness.provider.replies import RawReply, Reply, TurnReply
+from harness.provider.replies import RawReply, Reply, TurnReply, told
 from harness.scenario import cuts
 from harness.scenario.clock import SimulatedClock
 from harness.scenario.script import ScriptedModel
@@ -29,7 +29,7 @@ class SimulatedModel:
         self._record(RequestSent(n=self._n, request=request, built=request, at=self._clock.now()))
         reply = self._script.reply(self._n, request)
         if isinstance(reply, TurnReply):
-            self._record(ReplySent(n=self._n, reply=reply.turn, cut=reply.cut is not None))
+            self._record(told(self._n, reply))
             if reply.cut is None:
                 return (TurnEnded(0, reply.turn),)
             return (StreamFailed(0, cuts.fault_of(reply.cut, reply.turn, streaming=self._streaming)),)

@@ -37,9 +37,10 @@ class PreparedCall:
 
 @dataclass(frozen=True, slots=True)
 class PreparedTurn:
-    """A turn of the script. `spec` is as it was written."""
+    """A turn of the script for one transport. `spec` is as it was written."""
 
     spec: Turn
+    transport: str
     calls: tuple[PreparedCall, ...]
     usage: Usage
     stop: StopReason
@@ -53,7 +54,7 @@ class PreparedTurn:
             return self.fixed
         parts: list[AssistantPart] = list(self.spoken)
         if self.varies:
-            parts = [_filled(part, repetition) for part in parts]
+            parts = [self._filled(part, repetition) for part in parts]
         for place, call in enumerate(self.calls):
             text = call.arguments.replace(MARK, str(repetition)) if call.varies else call.arguments
             call_id = f"{PREFIX}{first_call + place}" if call.call_id is None else call.call_id
@@ -61,6 +62,13 @@ class PreparedTurn:
                 call_id = call_id.replace(MARK, str(repetition))
             parts.append(ToolCall(call_id, call.tool, text))
         return ModelTurn(message=AssistantMessage(tuple(parts)), stop=self.stop, usage=self.usage)
+
+    def _filled(self, part: AssistantPart, repetition: int) -> AssistantPart:
+        if isinstance(part, (Text, Refusal)):
+            return type(part)(part.text.replace(MARK, str(repetition)))
+        # Sealed anew: another thought has another seal.
+        thought = reasoning((self.spec.reasoning or "").replace(MARK, str(repetition)), self.transport)
+        return part if thought is None else thought
 
 
 def prepared(scenario: Scenario, transport: str) -> tuple[PreparedTurn, ...]:
@@ -72,12 +80,13 @@ def _prepare(turn: Turn, scenario: Scenario, transport: str) -> PreparedTurn:
     repeats = turn.repeat > 1
     calls = tuple(_prepare_call(call, scenario.tools.get(call.tool), repeats) for call in turn.calls)
     spoken = tuple(_spoken(turn, transport))
-    varies = repeats and any(MARK in (text or "") for text in (turn.say, turn.refusal, *[one.id for one in turn.calls]))
+    texts = (turn.say, turn.refusal, turn.reasoning, *[one.id for one in turn.calls])
+    varies = repeats and any(MARK in (text or "") for text in texts)
     usage, stop = usage_of(turn.usage), _stop(turn)
     fixed = None
     if not calls and not varies:
         fixed = ModelTurn(message=AssistantMessage(spoken), stop=stop, usage=usage)
-    return PreparedTurn(turn, calls, usage, stop, spoken, varies, fixed)
+    return PreparedTurn(turn, transport, calls, usage, stop, spoken, varies, fixed)
 
 
 def _prepare_call(call: Call, tool: Tool | None, repeats: bool) -> PreparedCall:
@@ -113,12 +122,6 @@ def _stop(turn: Turn) -> StopReason:
     if turn.calls:
         return StopReason.TOOL_CALLS
     return StopReason.REFUSAL if turn.refusal is not None else StopReason.END
-
-
-def _filled(part: AssistantPart, repetition: int) -> AssistantPart:
-    if isinstance(part, (Text, Refusal)):
-        return type(part)(part.text.replace(MARK, str(repetition)))
-    return part
 
 
 def reasoning(text: str, transport: str) -> Opaque | None:

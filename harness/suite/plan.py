@@ -14,7 +14,8 @@ Depth: TypeAlias = Literal["sim", "wire"]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunPlan:
     """`folders` are searched for scenario files. `transports` empty means all. `output` is where the record goes
-    ("" for none), `expected_failures` the baseline file ("" for none)."""
+    ("" for none), `expected_failures` the baseline file ("" for none). `crash`: kill a run of its own after each
+    effect."""
 
     folders: tuple[str, ...] = ()
     transports: tuple[str, ...] = ()
@@ -23,6 +24,7 @@ class RunPlan:
     level: RunLevel = "must"
     subject: str = "reference"
     seed: int = 0
+    crash: bool = False
     output: str = ""
     expected_failures: str = ""
 

@@ -48,6 +48,7 @@ class CaseRunner:
             transport=arm.transport,
             streaming=arm.streaming,
             depth=self.plan.depth if arm.wire else "sim",
+            every_crash=self.plan.crash,
         )
         self._warmed()
         return self._result(run, node)
@@ -73,6 +74,8 @@ class CaseRunner:
             outcome=str(run.outcome.status) if run.outcome else None,
             fault=self._fault(run),
             seconds=run.seconds,
+            kills=run.points,
+            resumes=run.resumes,
         )
 
     def _fault(self, run: ScenarioRun) -> str | None:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import Any, TypeAlias
 
 from harness.transports.jsontext import arguments_object, encode
+from harness.transports.names import sendable_name
 from harness.transports.results import Batch, grouped
 from harness.vocabulary.content import (
     AssistantMessage,
@@ -30,6 +31,7 @@ from harness.vocabulary.request import ModelRequest
 from harness.vocabulary.tools import ToolDefinition
 
 ID = "anthropic-messages"
+_LONGEST_NAME = 128
 
 DEFAULT_MAX_TOKENS = 4096
 """This API requires a limit; the neutral request may leave it open."""
@@ -38,13 +40,14 @@ Block: TypeAlias = Any
 Message: TypeAlias = dict[str, Any]
 
 _VERSION = re.compile(r"claude-(?P<family>[a-z]+-)?(?P<major>\d{1,2})(?:[-.](?P<minor>\d{1,2}))?(?!\d)")
-_FIRST_WITH_SYSTEM = (4, 8)
+_FIRST_WITH_SYSTEM = (5, 0)
 _WITHOUT_SYSTEM = frozenset({("sonnet-", 5)})
 
 
 def takes_system_messages(model: str) -> bool:
     """Whether a model takes a system message inside the conversation. Models that are not known (a simulated one, a
-    newer family) count as taking it; of the known ones those before 4.8 and Sonnet 5 do not (wire facts, section 6)."""
+    newer family) count as taking it; of the known ones those before 5 and Sonnet 5 do not (wire facts, section 6; the
+    documents name 4.8 too, but a recorded answer of June 2026 refuses it)."""
     found = _VERSION.search(model)
     if found is None:
         return True
@@ -142,7 +145,14 @@ def _assistant_block(part: AssistantPart) -> list[Block]:
     if isinstance(part, ToolCall):
         # Undecodable arguments cannot be said on this wire: an empty object stands for them, the raw text stays beside.
         found = arguments_object(part.arguments)
-        return [{"type": "tool_use", "id": part.call_id, "name": part.name, "input": {} if found is None else found}]
+        return [
+            {
+                "type": "tool_use",
+                "id": part.call_id,
+                "name": sendable_name(part.name, _LONGEST_NAME),
+                "input": {} if found is None else found,
+            }
+        ]
     if isinstance(part, Opaque):
         return [part.payload] if part.provider == ID else []
     return _visible(part.text)

@@ -25,7 +25,7 @@ _DONE = "[DONE]"
 
 @dataclass(slots=True)
 class _Call:
-    """One tool call while its pieces come. It is begun when its name is known."""
+    """One tool call while its pieces come. It is begun when its name and those of the calls before it are known."""
 
     key: int
     call_id: str = ""
@@ -145,8 +145,11 @@ class ChatTurn:
             self.turn.arguments(call.key, text)
             return
         call.name, call.early = call.name or name, call.early + text
-        if call.name:
-            self._begin(call)
+        for waiting in self._calls:
+            if not (waiting.begun or waiting.name):
+                return
+            if not waiting.begun:
+                self._begin(waiting)
 
     def _begin(self, call: _Call) -> None:
         self.turn.call(call.key, call.call_id, call.name)

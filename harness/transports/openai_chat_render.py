@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any, TypeAlias
 
 from harness.transports.jsontext import encode, sendable_arguments
+from harness.transports.names import sendable_name
 from harness.transports.results import Batch, data_url, grouped, marked_content
 from harness.vocabulary.content import (
     AssistantMessage,
@@ -27,6 +28,7 @@ from harness.vocabulary.request import ModelRequest
 from harness.vocabulary.tools import ToolDefinition
 
 ID = "openai-chat"
+_LONGEST_NAME = 64
 
 Message: TypeAlias = dict[str, Any]
 
@@ -123,7 +125,7 @@ def _assistant(message: AssistantMessage) -> Iterator[Message]:
 
 
 def _call(call: ToolCall) -> dict[str, Any]:
-    function = {"name": call.name, "arguments": sendable_arguments(call.arguments)}
+    function = {"name": sendable_name(call.name, _LONGEST_NAME), "arguments": sendable_arguments(call.arguments)}
     return {"id": call.call_id, "type": "function", "function": function}
 
 

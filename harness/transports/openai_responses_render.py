@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any, TypeAlias
 
 from harness.transports.jsontext import encode, sendable_arguments
+from harness.transports.names import sendable_name
 from harness.transports.results import Batch, data_url, grouped, marked_content
 from harness.vocabulary.content import (
     AssistantMessage,
@@ -29,6 +30,7 @@ from harness.vocabulary.request import ModelRequest
 from harness.vocabulary.tools import ToolDefinition
 
 ID = "openai-responses"
+_LONGEST_NAME = 128
 
 InputItem: TypeAlias = Any
 
@@ -123,7 +125,12 @@ def _assistant(message: AssistantMessage) -> Iterator[InputItem]:
 def _assistant_part(part: AssistantPart) -> Iterator[InputItem]:
     if isinstance(part, ToolCall):
         arguments = sendable_arguments(part.arguments)
-        yield {"type": "function_call", "call_id": part.call_id, "name": part.name, "arguments": arguments}
+        yield {
+            "type": "function_call",
+            "call_id": part.call_id,
+            "name": sendable_name(part.name, _LONGEST_NAME),
+            "arguments": arguments,
+        }
     elif isinstance(part, Opaque):
         if part.provider == ID:
             yield part.payload

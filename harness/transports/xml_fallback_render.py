@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import Any, TypeAlias
 
 from harness.transports.jsontext import encode, sendable_arguments, strict_compact
+from harness.transports.names import sendable_name
 from harness.transports.openai_chat_render import options, user_message
 from harness.transports.results import Batch, grouped
 from harness.vocabulary.content import (
@@ -32,6 +33,7 @@ from harness.vocabulary.request import ModelRequest
 from harness.vocabulary.tools import ToolDefinition
 
 ID = "xml-fallback"
+_NAMELESS = sendable_name("", 1)
 
 Message: TypeAlias = dict[str, Any]
 
@@ -124,12 +126,13 @@ def _assistant_part(part: AssistantPart) -> str:
     """Text as it is; a call as a frame with the one line end on each side that the reader takes away again."""
     if isinstance(part, ToolCall):
         arguments = escape(sendable_arguments(part.arguments))
-        return f'\n<tool_call id="{attribute(part.call_id)}" name="{attribute(part.name)}">{arguments}</tool_call>\n'
+        names = f'id="{attribute(part.call_id)}" name="{attribute(part.name or _NAMELESS)}"'
+        return f"\n<tool_call {names}>{arguments}</tool_call>\n"
     return part.text if isinstance(part, Text | Refusal) else ""
 
 
 def _result(result: ToolResult) -> str:
-    names = f'id="{attribute(result.call_id)}" name="{attribute(result.tool)}"'
+    names = f'id="{attribute(result.call_id)}" name="{attribute(result.tool or _NAMELESS)}"'
     error = ' error="true"' if result.is_error else ""
     return f"<tool_result {names}{error}>{escape(''.join(_result_text(part) for part in result.content))}</tool_result>"
 

@@ -57,11 +57,17 @@ def opening_tag(text: str, at: int) -> OpeningTag | Reading:
     found = _TAG.match(text, at)
     if found is None:
         fits = len(text) - at < _LONGEST_TAG and (OPEN.startswith(text[at:]) or _BEGINNING.fullmatch(text, at))
-        return Reading.MORE if fits else Reading.TEXT
-    names = [pair[1] or pair[2] for pair in _PAIR.findall(found.group(1)) if pair[0] == "name"]
+        names = _names(text[at + len(OPEN) :]) if fits else [""]
+        return Reading.MORE if names == [] or (len(names) == 1 and names[0]) else Reading.TEXT
+    names = _names(found.group(1))
     if len(names) != 1 or not names[0] or found.end() - at > _LONGEST_TAG:
         return Reading.TEXT
     return OpeningTag(decode_entities(names[0]), found.end())
+
+
+def _names(attributes: str) -> list[str]:
+    """The values of the whole attributes called `name`."""
+    return [pair[1] or pair[2] for pair in _PAIR.findall(attributes) if pair[0] == "name"]
 
 
 @dataclass(slots=True)

@@ -86,7 +86,7 @@ class AssistantMessage:
     @property
     def calls(self) -> tuple[ToolCall, ...]:
         """The tool calls of the turn, in order."""
-        return tuple(part for part in self.content if isinstance(part, ToolCall))
+        return tuple([part for part in self.content if isinstance(part, ToolCall)])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,9 @@
-"""Names of run events. Their fields carry identity and classification, never arguments or result text."""
+"""Names of run events. Their fields carry identity and classification, never arguments or result text.
+
+Events are told at least once, in order: after a kill, those behind the last checkpoint come again, and a run that is
+resumed while it stands still (it waits, or it has ended) says again where it stands. Checkpoints and the outcome are
+the authority.
+"""
 
 from enum import StrEnum
 

@@ -7,7 +7,7 @@ capability; the checks that need it are then not applicable.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from harness.vocabulary.outcome import RunOutcome
 from harness.vocabulary.request import ModelRequest
@@ -63,11 +63,14 @@ class RequestSent:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplySent:
     """What the model side answered to request `n`: the scripted turn, or the fault that the script stands for. `cut`
-    tells a turn whose stream was broken off before its terminal event."""
+    tells a turn whose stream was broken off before its terminal event; `ending` how its body then ended, and
+    `visible` whether text or refusal deltas were seen before (None: not known)."""
 
     n: int
     reply: ModelTurn | ModelFault
     cut: bool = False
+    ending: Literal["", "clean", "reset", "stall"] = ""
+    visible: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,13 +4,15 @@ A codec knows one provider protocol and nothing of scripts, transports or loops.
 violations go out; neutral turns come in, bytes go out. All of it is pure.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 from harness.vocabulary.content import JsonObject
 from harness.vocabulary.request import ModelRequest
 from harness.vocabulary.trace import Violation
 from harness.vocabulary.turn import ModelTurn
+from harness.wire.rules import Rule
 
 FaultOfShape: TypeAlias = Literal["syntax", "missing", "type"]
 
@@ -24,17 +26,29 @@ class Decoded:
     payload: JsonObject
 
 
+@dataclass(frozen=True, slots=True)
+class Issued:
+    """One answer that the provider gave: the request's payload and the whole answer, both parsed."""
+
+    payload: JsonObject
+    answer: JsonObject
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Circumstances:
     """What a request does not say of itself.
 
     `version` is the protocol version of the headers (`anthropic-version`), None if it is not known: rules that came
     with a later version are then left out. `resuming` tells that the answer before this request was a paused turn, so
-    that a request may end with the content of that turn.
+    that a request may end with the content of that turn. `issued` are the provider's earlier answers to this
+    conversation, oldest first, () if they are not known: what was said there must come back unchanged. `size` is the
+    length of the body in bytes.
     """
 
     version: str | None = None
     resuming: bool = False
+    issued: Sequence[Issued] = ()
+    size: int | None = None
 
 
 UNKNOWN = Circumstances()
@@ -71,6 +85,16 @@ class Codec(Protocol):
 
     def judge(self, payload: JsonObject, circumstances: Circumstances = UNKNOWN) -> list[Violation]:
         """Breaches of the provider's rules in the order in which the provider looks; [] is legal. Never raises."""
+
+    def advice(self, payload: JsonObject, circumstances: Circumstances = UNKNOWN) -> list[Violation]:
+        """What the documents warn of though the provider takes it; never a reason to refuse. Never raises."""
+
+    @property
+    def rules(self) -> Sequence[Rule[Any]]:
+        """All rows of this wire, those of its dialects included, in the order in which the provider looks."""
+
+    def view(self, payload: JsonObject, circumstances: Circumstances = UNKNOWN) -> Any:
+        """The payload as this wire's rows look at it."""
 
     def misshapen(self, fault: UndecodableRequest) -> Violation:
         """The provider's answer to a request that could not be read."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from harness.wire.codec import Circumstances, Issued
 from harness.wire.openai_responses.oracle import RULES
 
 GONE = object()
@@ -55,11 +56,74 @@ def text_format(schema: dict[str, Any]) -> Change:
     return {"text": {"format": {"type": "json_schema", "name": "r", "strict": True, "schema": schema}}}
 
 
+def schema_of(**a: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": {"a": a}, "required": ["a"], "additionalProperties": False}
+
+
+def gave(*found: dict[str, Any]) -> Circumstances:
+    """The provider's earlier answer had these items."""
+    return Circumstances(issued=(Issued({"model": "sim-model", "input": [USER]}, {"output": list(found)}),))
+
+
+ANY_OF = [{"type": "string"}, {"type": "null"}]
+LONGEST = 10_485_760
+FINAL = says("output_text") | {"type": "message", "id": "msg_1", "phase": "final_answer"}
+
 CASES: tuple[Any, ...] = (
     ("known-arguments", {"messages": []}, {"metadata": {}}),
     ("max-output-tokens", {"max_output_tokens": 15}, {"max_output_tokens": 16}),
     ("temperature-at-least-0", {"temperature": -1}, {"temperature": 0}),
     ("temperature-at-most-2", {"temperature": 3}, {"temperature": 2}),
+    ("input-given", {"input": []}, {"input": "hi"}),
+    ("input-given", {"input": GONE}, {"input": GONE, "previous_response_id": "resp_1"}),
+    ("no-temperature", {"model": "gpt-5-nano", "temperature": 1}, {"model": "gpt-4o", "temperature": 1}),
+    (
+        "no-sampling-while-reasoning",
+        {"model": "gpt-6-luna", "top_p": 0.5},
+        {"model": "gpt-6-luna", "top_p": 0.5, "reasoning": {"effort": "none"}},
+    ),
+    (
+        "effort-level",
+        {"model": "o4-mini", "reasoning": {"effort": "minimal"}},
+        {"model": "gpt-5-mini", "reasoning": {"effort": "minimal"}},
+    ),
+    ("tool-choice-needs-tools", {"tools": GONE, "tool_choice": "required"}, {"tools": GONE, "tool_choice": "none"}),
+    (
+        "tool-choice-flat",
+        {"tool_choice": {"type": "function", "function": {"name": "f"}}},
+        {"tool_choice": {"type": "function", "name": "f"}},
+    ),
+    (
+        "tool-choice-known",
+        {"tool_choice": {"type": "function", "name": "g"}},
+        {"tool_choice": {"type": "function", "name": "f"}},
+    ),
+    ("parameters-object", {"tools": [flat(parameters={"type": "string"})]}, {"tools": [flat(parameters={})]}),
+    (
+        "arrays-have-items",
+        {"tools": [flat(parameters=schema_of(type="array"))]},
+        {"tools": [flat(parameters=schema_of(type="array", items={"type": "string"}))]},
+    ),
+    (
+        "strict-keywords",
+        {"tools": [flat(strict=True, parameters=schema_of(allOf=ANY_OF))]},
+        {"tools": [flat(strict=True, parameters=schema_of(anyOf=ANY_OF))]},
+    ),
+    ("strict-said", {"tools": [{"type": "function", "name": "f", "parameters": SCHEMA}]}, {"tools": [flat()]}),
+    ("item-id-prefix", items(call(id="call_1"), output()), items(call(id="fc_1"), output())),
+    (
+        "output-length",
+        items(call(), output() | {"output": "x" * (LONGEST + 1)}),
+        items(call(), output() | {"output": "x" * LONGEST}),
+    ),
+    (
+        "reasoning-kept",
+        items(call(id="fc_1"), output()),
+        items(thought(), call(id="fc_1"), output()),
+        gave(thought(), call(id="fc_1")),
+    ),
+    ("reasoning-kept", items(call(id="fc_1"), output()), items(call(), output()), gave(thought(), call(id="fc_1"))),
+    ("phase-kept", items(FINAL | {"phase": "commentary"}, USER), items(FINAL, USER), gave(FINAL)),
     ("tool-has-name", {"tools": [function()]}, {"tools": [flat()]}),
     ("name-not-empty", {"tools": [flat("")]}, {"tools": [flat("a")]}),
     ("name-pattern", {"tools": [flat("a.b")]}, {"tools": [flat("a-b")]}),

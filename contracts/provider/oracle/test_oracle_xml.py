@@ -70,8 +70,8 @@ CASES: tuple[Any, ...] = (
     ),
     (
         "results-message",
-        loop(wrote("x1"), {"role": "user", "content": gave("x1")["content"] + "\nand more"}),
-        loop(wrote("x1"), gave("x1"), {"role": "user", "content": "and more"}),
+        loop({"role": "user", "content": "<tool_results>\n</tool_results>\nand more"}),
+        loop({"role": "user", "content": "and more"}),
     ),
     ("calls-answered", loop(wrote("x1", "x2"), gave("x1")), loop(wrote("x1"), gave("x1"))),
     ("result-answers-a-call", loop(wrote("x1"), gave("x1", "x9")), loop(wrote("x1"), gave("x1"))),

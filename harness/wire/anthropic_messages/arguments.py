@@ -1,7 +1,8 @@
-"""Messages rules of the arguments beside messages and tools: known keys, limits, thinking."""
+"""Messages rules of the arguments beside messages and tools: known keys, limits, output format, size."""
 
 from collections.abc import Callable, Iterator
 
+from harness.wire.anthropic_messages import models
 from harness.wire.anthropic_messages.view import View
 from harness.wire.reading import top
 from harness.wire.rules import Hit, Rule
@@ -17,6 +18,8 @@ SAMPLING = frozenset({"temperature", "top_p", "top_k"})
 FORMER = frozenset({"output_format"})
 """Recorded as taken, gone from the types since."""
 WITHOUT_SAMPLING = "2026-10-21"
+LARGEST_BODY = 32 * 1024 * 1024
+"""Bytes."""
 
 
 def _unknown(view: View) -> Iterator[Hit]:
@@ -49,24 +52,41 @@ def _negative(view: View) -> Iterator[Hit]:
         yield Hit("/max_tokens")
 
 
-def _small_budget(view: View) -> Iterator[Hit]:
-    budget = view.thinking.get("budget_tokens")
-    if view.thinking.get("type") == "enabled" and isinstance(budget, int) and budget < 1024:
-        yield Hit("/thinking/budget_tokens")
+def _over_model(view: View) -> Iterator[Hit]:
+    value, limit = view.payload.get("max_tokens"), models.most_output(view.model)
+    if isinstance(value, int) and limit is not None and value > limit:
+        yield Hit("/max_tokens", {"value": value, "limit": limit, "model": view.model})
 
 
-def _large_budget(view: View) -> Iterator[Hit]:
-    budget, limit = view.thinking.get("budget_tokens"), view.payload.get("max_tokens")
-    manual = view.thinking.get("type") == "enabled" and not view.payload.get("tools")
-    if manual and isinstance(budget, int) and isinstance(limit, int) and budget >= limit:
-        yield Hit("/max_tokens")
+def _not_warming(view: View) -> Iterator[Hit]:
+    if view.payload.get("max_tokens") != 0:
+        return
+    config, choice = view.payload.get("output_config"), view.payload.get("tool_choice")
+    against = {
+        "stream": view.payload.get("stream") is True,
+        "thinking": view.thinking.get("type") == "enabled",
+        "output_config": isinstance(config, dict) and config.get("format") is not None,
+        "tool_choice": isinstance(choice, dict) and choice.get("type") in ("any", "tool"),
+    }
+    yield from (Hit(f"/{key}", {"key": key}) for key, set_ in against.items() if set_)
 
 
-def _forced(view: View) -> Iterator[Hit]:
-    choice = view.payload.get("tool_choice")
-    forces = isinstance(choice, dict) and choice.get("type") in ("any", "tool")
-    if forces and view.thinking.get("type") == "enabled":
-        yield Hit("/tool_choice")
+def _blank_stops(view: View) -> Iterator[Hit]:
+    stops = view.payload.get("stop_sequences")
+    for i, stop in enumerate(stops if isinstance(stops, list) else ()):
+        if isinstance(stop, str) and not stop.strip():
+            yield Hit(f"/stop_sequences/{i}")
+
+
+def _no_schema(view: View) -> Iterator[Hit]:
+    for pointer, place, form in view.formats():
+        if "schema" not in form:
+            yield Hit(f"{pointer}/schema", {"place": place})
+
+
+def _too_large(view: View) -> Iterator[Hit]:
+    if view.circumstances.size is not None and view.circumstances.size > LARGEST_BODY:
+        yield Hit("")
 
 
 ARGUMENT_RULES: tuple[Rule[View], ...] = (
@@ -111,27 +131,48 @@ ARGUMENT_RULES: tuple[Rule[View], ...] = (
         find=_negative,
     ),
     Rule(
-        id="wire.anthropic-messages.thinking-budget-minimum",
-        statement="A manual thinking budget is at least 1024 tokens.",
-        message="thinking.enabled.budget_tokens: Input should be greater than or equal to 1024",
-        source="documentation of extended thinking",
-        mend="give a budget of 1024 or more, or adaptive thinking",
-        find=_small_budget,
+        id="wire.anthropic-messages.max-tokens-of-the-model",
+        statement="max_tokens is at most what the model can write.",
+        message="max_tokens: {value} > {limit}, which is the maximum allowed number of output tokens for {model}",
+        source="public reports of this text (claude-3-haiku 4096, claude-haiku-4-5 64000, claude-opus-5 128000); model "
+        "overview",
+        mend="lower max_tokens",
+        find=_over_model,
     ),
     Rule(
-        id="wire.anthropic-messages.thinking-budget-below-limit",
-        statement="Without tools (interleaved thinking), the thinking budget is below max_tokens.",
-        message="`max_tokens` must be greater than `thinking.budget_tokens`",
-        source="documentation of extended thinking; public reports of this text",
-        mend="raise max_tokens above the budget",
-        find=_large_budget,
+        id="wire.anthropic-messages.cache-warming",
+        statement="With max_tokens 0 (cache warming) there is no stream, manual thinking, output format or forced "
+        "tool.",
+        message="max_tokens: 0 is not supported together with `{key}`",
+        source="API reference of POST /v1/messages (rule; wording ours)",
+        mend="leave the other setting out, or ask for at least one token",
+        find=_not_warming,
     ),
     Rule(
-        id="wire.anthropic-messages.thinking-not-forced",
-        statement="With manual thinking, tool_choice forces no tool.",
-        message="Thinking may not be enabled when tool_choice forces tool use.",
-        source="github.com/mastra-ai/mastra/issues/7507",
-        mend="use adaptive thinking, or tool_choice auto or none",
-        find=_forced,
+        id="wire.anthropic-messages.stop-not-blank",
+        statement="Stop sequences are more than white space.",
+        message="stop_sequences: each stop sequence must contain non-whitespace",
+        source="public reports of this text",
+        mend="leave blank stop sequences out",
+        find=_blank_stops,
+    ),
+    Rule(
+        id="wire.anthropic-messages.format-has-schema",
+        statement="An output format holds its schema itself, not in a `json_schema` object as on Chat.",
+        message="{place}.schema: Field required",
+        source="recorded 400 answer of api.anthropic.com",
+        recorded="400 for claude-sonnet-4, 2026-01-28",
+        mend="send {type: json_schema, schema: ...}",
+        find=_no_schema,
+    ),
+    Rule(
+        id="wire.anthropic-messages.body-size",
+        statement="A request body has at most 32 MB.",
+        message="Request exceeds the maximum allowed number of bytes. The maximum request size is 32 MB.",
+        status=413,
+        type="request_too_large",
+        source="documentation of errors (request_too_large)",
+        mend="send less: fewer images, shorter results",
+        find=_too_large,
     ),
 )

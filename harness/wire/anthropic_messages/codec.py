@@ -5,7 +5,8 @@ from harness.vocabulary.trace import Violation
 from harness.vocabulary.turn import ModelTurn
 from harness.wire.anthropic_messages import encode, errors, stream
 from harness.wire.anthropic_messages.decode import decode
-from harness.wire.anthropic_messages.oracle import judge
+from harness.wire.anthropic_messages.oracle import RULES, advise, judge
+from harness.wire.anthropic_messages.view import View
 from harness.wire.codec import UNKNOWN, Circumstances, Decoded, UndecodableRequest
 from harness.wire.events import event
 
@@ -15,6 +16,7 @@ class AnthropicCodec:
 
     id = "anthropic-messages"
     path = "/v1/messages"
+    rules = RULES
 
     def decode(self, body: bytes) -> Decoded:
         """See Codec."""
@@ -23,6 +25,14 @@ class AnthropicCodec:
     def judge(self, payload: JsonObject, circumstances: Circumstances = UNKNOWN) -> list[Violation]:
         """See Codec."""
         return judge(payload, circumstances)
+
+    def advice(self, payload: JsonObject, circumstances: Circumstances = UNKNOWN) -> list[Violation]:
+        """See Codec."""
+        return advise(payload, circumstances)
+
+    def view(self, payload: JsonObject, circumstances: Circumstances = UNKNOWN) -> View:
+        """See Codec."""
+        return View(payload, circumstances)
 
     def misshapen(self, fault: UndecodableRequest) -> Violation:
         """See Codec."""

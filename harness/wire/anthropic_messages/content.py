@@ -1,10 +1,9 @@
-"""Messages rules of single messages and blocks: roles, empty content, which block stands where, ids, cache marks."""
+"""Messages rules of single messages and blocks: roles, empty content, which block stands where, ids."""
 
 import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from harness.vocabulary.content import JsonValue
 from harness.wire.anthropic_messages.view import Block, View
 from harness.wire.rules import Hit, Rule
 
@@ -36,14 +35,20 @@ def _empty_content(view: View) -> Iterator[Hit]:
 def _texts(wrong: Callable[[str], bool]) -> Callable[[View], Iterator[Hit]]:
     def find(view: View) -> Iterator[Hit]:
         for block in view.blocks:
-            if block.kind == "text" and isinstance(block.body.get("text"), str) and wrong(block.body["text"]):
+            if block.kind == "text" and _speaks_wrong(block.body, wrong):
                 yield Hit(block.pointer, {"where": "messages"})
         system = view.payload.get("system")
         for i, body in enumerate(system if isinstance(system, list) else ()):
-            if isinstance(body, dict) and isinstance(body.get("text"), str) and wrong(body["text"]):
+            if isinstance(body, dict) and _speaks_wrong(body, wrong):
                 yield Hit(f"/system/{i}", {"where": "system"})
 
     return find
+
+
+def _speaks_wrong(body: dict[str, Any], wrong: Callable[[str], bool]) -> bool:
+    """A marked block without a text is told by its mark (the rule cache-mark-on-text)."""
+    text = body.get("text")
+    return isinstance(text, str) and wrong(text) and not (body.get("cache_control") and not text)
 
 
 def _misplaced(kind: str, role: str) -> Callable[[View], Iterator[Hit]]:
@@ -74,19 +79,12 @@ def _place(block: Block) -> dict[str, Any]:
     return {"i": block.i, "j": block.j}
 
 
-def _marks(view: View) -> Iterator[Hit]:
-    found = sum(_cached(view.payload.get(key)) for key in ("tools", "system", "messages"))
-    if found > 4:
-        yield Hit("", {"found": found})
-
-
-def _cached(value: JsonValue) -> int:
-    """Cache marks of blocks, those inside tool results included; a call's own arguments and schemas are data."""
-    if isinstance(value, list):
-        return sum(_cached(one) for one in value)
-    if not isinstance(value, dict):
-        return 0
-    return (value.get("cache_control") is not None) + _cached(value.get("content"))
+def _cited(view: View) -> Iterator[Hit]:
+    if view.since("2026-10-21"):
+        for turn in view.turns:
+            for _, block in turn.of("text") if turn.role == "user" else ():
+                if block.body.get("citations"):
+                    yield Hit(f"{block.pointer}/citations", _place(block))
 
 
 CONTENT_RULES: tuple[Rule[View], ...] = (
@@ -112,6 +110,7 @@ CONTENT_RULES: tuple[Rule[View], ...] = (
         message="messages.{i}: all messages must have non-empty content except for the optional final assistant "
         "message",
         source="recorded 400 answer of api.anthropic.com",
+        recorded="400 for claude-haiku-4-5",
         mend="leave the message out, or say something in it",
         find=_empty_content,
     ),
@@ -156,19 +155,19 @@ CONTENT_RULES: tuple[Rule[View], ...] = (
         find=_documents,
     ),
     Rule(
+        id="wire.anthropic-messages.no-user-citations",
+        statement="Since version 2026-10-21 text blocks of the user carry no citations.",
+        message="messages.{i}.content.{j}.text.citations: Extra inputs are not permitted",
+        source="platform.claude.com/docs/en/api/migration-2026-10-21 (rule; wording ours)",
+        mend="leave `citations` out, or null",
+        find=_cited,
+    ),
+    Rule(
         id="wire.anthropic-messages.id-pattern",
         statement="Call ids are letters, digits, _ and -, at least one.",
         message="messages.{i}.content.{j}.{kind}.{key}: String should match pattern '^[a-zA-Z0-9_-]+$'",
         source="github.com/anomalyco/opencode/issues/1279",
         mend="give each call an id of letters, digits, _ and -",
         find=_bad_ids,
-    ),
-    Rule(
-        id="wire.anthropic-messages.four-cache-marks",
-        statement="At most 4 blocks carry cache_control.",
-        message="A maximum of 4 blocks with cache_control may be provided. Found {found}.",
-        source=_REPORTS,
-        mend="keep four marks: on the tools, the system prompt and the newest messages",
-        find=_marks,
     ),
 )

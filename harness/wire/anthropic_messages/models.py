@@ -28,11 +28,66 @@ def refuses_prefill(model: str) -> bool:
     return generation(model) >= (4, 6)
 
 
-def refuses_late_system(model: str) -> bool:
-    """Before 4.8, and in Sonnet 5, there is no system role inside `messages`. (Recorded for 4.8: both answers.)"""
-    return generation(model) < (4, 8) or (family(model) == "sonnet" and generation(model) == (5, 0))
+def refuses_late_system(model: str, *, text: bool = True) -> bool:
+    """Before 5, and in Sonnet 5, a system message inside `messages` is refused. The documents name 4.8 as the first
+    that takes one; recorded for claude-opus-4-8 is a refusal of a text and an acceptance of a change of tools."""
+    first = (5, 0) if text else (4, 8)
+    return generation(model) < first or (family(model) == "sonnet" and generation(model) == (5, 0))
 
 
 def needs_tools_for_tool_blocks(model: str) -> bool:
     """Only the third generation is reported to refuse tool blocks without tools; Sonnet 5 is recorded to take them."""
     return generation(model) < (4, 0)
+
+
+def known(model: str) -> bool:
+    """Whether the name is a Claude name with a generation."""
+    return generation(model) != NEWEST
+
+
+def refuses_manual_thinking(model: str) -> bool:
+    """Since 4.7 a thinking budget is refused. (Recorded: 4.6 and before take one.)"""
+    return known(model) and generation(model) >= (4, 7)
+
+
+def refuses_adaptive_thinking(model: str) -> bool:
+    """Adaptive thinking came with 4.6."""
+    return generation(model) < (4, 6)
+
+
+def always_thinks(model: str) -> bool:
+    """Families whose thinking cannot be switched off."""
+    return family(model) in ("fable", "mythos")
+
+
+def efforts(model: str) -> tuple[str, ...] | None:
+    """The effort levels of a model as far as answers tell them; () for a model without any, None if not known."""
+    if (family(model), generation(model)) == ("opus", (4, 6)):
+        return ("low", "medium", "high", "max")
+    if (family(model), generation(model)) == ("opus", (4, 5)):
+        return ("low", "medium", "high")
+    return () if generation(model) < (4, 6) else None
+
+
+def most_output(model: str) -> int | None:
+    """The largest max_tokens of a model, None if not known."""
+    for families, generations, limit in _OUTPUT:
+        if family(model) in families and generation(model) in generations:
+            return limit
+    return None
+
+
+def binds_prefix(model: str) -> bool:
+    """Whether a model binds its thinking to the exact conversation before it: Fable and Mythos since 5.1, the other
+    families since 5.5 (documentation of preserved thinking)."""
+    first = (5, 1) if always_thinks(model) else (5, 5)
+    return known(model) and generation(model) >= first
+
+
+_OUTPUT: tuple[tuple[tuple[str, ...], tuple[Generation, ...], int], ...] = (
+    (("haiku", "sonnet", "opus"), ((3, 0),), 4096),
+    (("opus",), ((4, 0), (4, 1)), 32_000),
+    (("sonnet", "haiku", "opus"), ((4, 5),), 64_000),
+    (("sonnet",), ((4, 0),), 64_000),
+    (("opus",), ((4, 6), (4, 7), (4, 8), (5, 0)), 128_000),
+)

@@ -1,4 +1,4 @@
-"""Messages rules of order: where a system message may stand, how a conversation may end, where thinking must stand.
+"""Messages rules of order: where a system message may stand, how a conversation may end.
 
 Turns are the provider's: consecutive messages of one role count as one. A first message of the assistant and
 consecutive messages of one role are recorded as taken: there is no rule of alternation.
@@ -10,9 +10,9 @@ from harness.wire.anthropic_messages import models
 from harness.wire.anthropic_messages.view import Turn, View
 from harness.wire.rules import Hit, Rule
 
+TOOL_CHANGES = ("tool_addition", "tool_removal")
 _ANYWHERE = "the directive-only form (content: [] with output_config) is accepted at any position"
 _SYSTEM = "platform.claude.com/docs/en/build-with-claude/mid-conversation-system-messages; public reports of this text"
-_THINKING = ("thinking", "redacted_thinking")
 
 
 def _systems(view: View) -> Iterator[tuple[int, Turn]]:
@@ -20,8 +20,10 @@ def _systems(view: View) -> Iterator[tuple[int, Turn]]:
 
 
 def _unsupported(view: View) -> Iterator[Hit]:
-    if models.refuses_late_system(view.model):
-        yield from (Hit(f"/messages/{turn.first}/role") for _, turn in _systems(view))
+    for _, turn in _systems(view):
+        changes_tools_only = turn.blocks and all(block.kind in TOOL_CHANGES for block in turn.blocks)
+        if models.refuses_late_system(view.model, text=not changes_tools_only):
+            yield Hit(f"/messages/{turn.first}/role")
 
 
 def _first(view: View) -> Iterator[Hit]:
@@ -71,33 +73,15 @@ def _blank_end(view: View) -> Iterator[Hit]:
         yield Hit(final.blocks[-1].pointer)
 
 
-def _no_thinking(view: View) -> Iterator[Hit]:
-    if view.thinking.get("type") != "enabled":
-        return
-    said = _open_turn(view)
-    first = said.blocks[0] if said is not None and said.blocks else None
-    if first is not None and first.kind not in _THINKING:
-        yield Hit(first.pointer, {"i": first.i, "j": first.j, "kind": first.kind})
-
-
-def _open_turn(view: View) -> Turn | None:
-    """The assistant turn that began the tool loop which the request goes on with; None if it goes on with none."""
-    begun: Turn | None = None
-    for turn in view.turns:
-        if turn.role == "assistant":
-            begun = begun or turn
-        elif turn.role == "user" and not turn.of("tool_result"):
-            begun = None
-    last = view.turns[-1] if view.turns else None
-    return begun if last is not None and last.of("tool_result") else None
-
-
 ORDER_RULES: tuple[Rule[View], ...] = (
     Rule(
         id="wire.anthropic-messages.late-system-model",
-        statement="Models before 4.8, and Sonnet 5, take no system message inside the conversation.",
+        statement="Models before 5, and Sonnet 5, take no system message inside the conversation; 4.8 takes one that "
+        "only adds or removes tools.",
         message="role 'system' is not supported on this model",
         source="recorded 400 answer of api.anthropic.com; github.com/anthropics/claude-code/issues/61412",
+        recorded="the documents name Opus 4.8 as taking it; recorded for claude-opus-4-8: 400 to a text about "
+        "2026-06-02, 200 to a tool_addition about 2026-07-31 (days reckoned from the request ids)",
         mend="send the text as the last block of the last user message",
         find=_unsupported,
     ),
@@ -131,6 +115,7 @@ ORDER_RULES: tuple[Rule[View], ...] = (
         statement="Since Claude 4.6 a conversation ends with an assistant message only if a paused turn goes on.",
         message="This model does not support assistant message prefill. The conversation must end with a user message.",
         source="recorded 400 answer of api.anthropic.com",
+        recorded="400 for claude-sonnet-5; 200 for models before 4.6",
         mend="end with a user message",
         find=_prefill,
     ),
@@ -141,15 +126,5 @@ ORDER_RULES: tuple[Rule[View], ...] = (
         source="public reports of this text",
         mend="strip the white space at the end",
         find=_blank_end,
-    ),
-    Rule(
-        id="wire.anthropic-messages.thinking-first",
-        statement="With manual thinking, the assistant turn whose tools are being answered starts with thinking.",
-        message="messages.{i}.content.{j}.type: Expected `thinking` or `redacted_thinking`, but found `{kind}`. When "
-        "`thinking` is enabled, a final `assistant` message must start with a thinking block (preceeding the lastmost "
-        "set of `tool_use` and `tool_result` blocks). We recommend you include thinking blocks from previous turns.",
-        source="github.com/pydantic/pydantic-ai/issues/2075",
-        mend="replay the thinking blocks of the turn, first and unchanged, or disable thinking",
-        find=_no_thinking,
     ),
 )

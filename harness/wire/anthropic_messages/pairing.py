@@ -62,6 +62,22 @@ def _twice_asked(view: View) -> Iterator[Hit]:
             seen.add(call_id)
 
 
+def _unfinished(view: View) -> Iterator[Hit]:
+    """A server's tool may be at work while the client answers its own calls; other words of the user end the turn."""
+    given = {block.body.get("tool_use_id") for block in view.blocks if block.server_made}
+    for place, turn in enumerate(view.turns):
+        over = any(
+            block.kind != "tool_result"
+            for later in view.turns[place + 1 :]
+            if later.role == "user"
+            for block in later.blocks
+        )
+        for _, block in turn.of("server_tool_use") if over else ():
+            if block.body.get("id") not in given:
+                words = {"i": place, "name": block.body.get("name"), "id": block.body.get("id")}
+                yield Hit(block.pointer, words)
+
+
 PAIRING_RULES: tuple[Rule[View], ...] = (
     Rule(
         id="wire.anthropic-messages.call-ids-unique",
@@ -97,5 +113,14 @@ PAIRING_RULES: tuple[Rule[View], ...] = (
         source="public reports of this text",
         mend="keep one tool_result for each call",
         find=_twice_answered,
+    ),
+    Rule(
+        id="wire.anthropic-messages.server-tools-finished",
+        statement="A server tool's use comes back with its result once the user says more than results.",
+        message="messages.{i}: `{name}` tool use with id `{id}` was found without a corresponding `{name}_tool_result` "
+        "block",
+        source="documentation of stop reasons (pause_turn); public reports of this text",
+        mend="replay the turn whole, the server's result included",
+        find=_unfinished,
     ),
 )

@@ -18,12 +18,14 @@ Body = dict[str, Any]
 
 def stream(turn: ModelTurn, *, model: str, n: int) -> list[bytes]:
     """All events of the answer."""
-    spent = encode.input_usage(turn) | {"output_tokens": 1, "service_tier": "standard"}
+    made, given = encode.output_usage(turn), encode.input_usage(turn)
+    # A message begins with its first token counted; the counts that end it are cumulative, so never less.
+    begun = 1 if made["output_tokens"] else 0
+    spent = given | {"output_tokens": begun, "service_tier": "standard"}
     events = [_event("message_start", message=encode.frame(turn, model=model, n=n) | {"usage": spent})]
     for index, part in enumerate(encode.parts(turn)):
         events += _block(index, part)
-    final = encode.input_usage(turn) | encode.output_usage(turn)
-    return [*events, _event("message_delta", delta=encode.ending(turn), usage=final), _event("message_stop")]
+    return [*events, _event("message_delta", delta=encode.ending(turn), usage=given | made), _event("message_stop")]
 
 
 def _event(name: str, **body: Any) -> bytes:

@@ -1,4 +1,4 @@
-"""Messages rules of tools: names, schemas, and when tools must be there."""
+"""Messages rules of tools: names, tool_choice, and when tools must be there."""
 
 import re
 from collections import Counter
@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 
 from harness.wire.anthropic_messages import models
 from harness.wire.anthropic_messages.view import View
+from harness.wire.reading import objects
 from harness.wire.rules import Hit, Rule
 
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
@@ -45,24 +46,25 @@ def _twice(view: View) -> Iterator[Hit]:
             seen.add(name)
 
 
-def _untyped(view: View) -> Iterator[Hit]:
-    for i, tool in view.tools:
-        schema = tool.get("input_schema")
-        if isinstance(schema, dict) and "type" not in schema:
-            yield Hit(f"/tools/{i}/input_schema", {"i": i})
-
-
-def _mistyped(view: View) -> Iterator[Hit]:
-    for i, tool in view.tools:
-        schema = tool.get("input_schema")
-        if isinstance(schema, dict) and schema.get("type", "object") != "object":
-            yield Hit(f"/tools/{i}/input_schema/type", {"i": i})
-
-
 def _choice(view: View) -> Iterator[Hit]:
     offered = view.payload.get("tools") or view.payload.get("mcp_servers")
     if view.payload.get("tool_choice") is not None and not offered:
         yield Hit("/tool_choice")
+
+
+def _crowded_none(view: View) -> Iterator[Hit]:
+    choice = view.payload.get("tool_choice")
+    if isinstance(choice, dict) and choice.get("type") == "none":
+        yield from (Hit(f"/tool_choice/{key}", {"key": key}) for key in choice if key != "type")
+
+
+def _unknown_choice(view: View) -> Iterator[Hit]:
+    choice, names = (
+        view.payload.get("tool_choice"),
+        [tool.get("name") for _, tool in objects(view.payload.get("tools"))],
+    )
+    if isinstance(choice, dict) and choice.get("type") == "tool" and names and choice.get("name") not in names:
+        yield Hit("/tool_choice/name", {"name": choice.get("name")})
 
 
 def _history(view: View) -> Iterator[Hit]:
@@ -99,22 +101,6 @@ TOOL_RULES: tuple[Rule[View], ...] = (
         find=_twice,
     ),
     Rule(
-        id="wire.anthropic-messages.schema-typed",
-        statement="An input schema says its type.",
-        message="tools.{i}.custom.input_schema.type: Field required",
-        source="recorded 400 answer of api.anthropic.com",
-        mend='add "type": "object"',
-        find=_untyped,
-    ),
-    Rule(
-        id="wire.anthropic-messages.schema-object",
-        statement="An input schema is of type object.",
-        message="tools.{i}.custom.input_schema.type: Input should be 'object'",
-        source="API reference, tools[].input_schema",
-        mend="give the parameters as an object schema",
-        find=_mistyped,
-    ),
-    Rule(
         id="wire.anthropic-messages.tool-choice-needs-tools",
         statement="tool_choice is sent only together with tools.",
         message="tool_choice may only be specified while providing tools.",
@@ -123,11 +109,37 @@ TOOL_RULES: tuple[Rule[View], ...] = (
         find=_choice,
     ),
     Rule(
+        id="wire.anthropic-messages.tool-choice-none-alone",
+        statement="tool_choice none has no other key.",
+        message="tool_choice.none.{key}: Extra inputs are not permitted",
+        source="API reference, tool_choice; types of the anthropic SDK 2.14",
+        mend='send {"type": "none"} alone',
+        find=_crowded_none,
+    ),
+    Rule(
+        id="wire.anthropic-messages.tool-choice-known",
+        statement="A tool that tool_choice forces is one of the tools.",
+        message="Tool '{name}' not found in provided tools",
+        source="public reports of this text",
+        mend="name one of the tools of the request",
+        find=_unknown_choice,
+    ),
+    Rule(
         id="wire.anthropic-messages.tool-blocks-need-tools",
         statement="Models of the third generation take calls and results in the history only together with tools.",
         message="Requests which include `tool_use` or `tool_result` blocks must define tools.",
-        source="public reports of this text; a recorded 200 answer of claude-sonnet-5 shows that later models take it",
+        source="public reports of this text",
+        recorded="documented for all models; 200 for claude-sonnet-5 shows that later ones take it",
         mend="keep the tools, and send tool_choice none",
         find=_history,
+    ),
+    Rule(
+        id="wire.anthropic-messages.name-short",
+        statement="Tool names have at most 64 characters, as the documents say and the other providers demand.",
+        message="{place}: String should have at most 64 characters",
+        source="documentation of tool definitions ({1,64}); the server takes 128",
+        mend="use at most 64 characters",
+        level="should",
+        find=_tool_names(lambda name: isinstance(name, str) and 64 < len(name) <= 128),
     ),
 )

@@ -11,6 +11,7 @@ from harness.wire.codec import Circumstances
 from harness.wire.reading import objects, text_or
 
 SERVER_MADE = ("server_tool_use", "mcp_tool_use", "compaction")
+THINKING = ("thinking", "redacted_thinking")
 
 
 class Block(NamedTuple):
@@ -62,6 +63,22 @@ class View:
         """The thinking settings, {} if there are none."""
         value = self.payload.get("thinking")
         return value if isinstance(value, dict) else {}
+
+    @property
+    def effort(self) -> str | None:
+        """The effort asked for, None if none is."""
+        config = self.payload.get("output_config")
+        value = config.get("effort") if isinstance(config, dict) else None
+        return value if isinstance(value, str) else None
+
+    def formats(self) -> Iterator[tuple[str, str, dict[str, Any]]]:
+        """Each output format with its JSON Pointer and its place as Anthropic writes it."""
+        config = self.payload.get("output_config")
+        found = (
+            ("/output_format", "output_format", self.payload.get("output_format")),
+            ("/output_config/format", "output_config.format", config.get("format") if isinstance(config, dict) else 0),
+        )
+        yield from ((pointer, place, form) for pointer, place, form in found if isinstance(form, dict))
 
     @cached_property
     def tools(self) -> list[tuple[int, dict[str, Any]]]:

@@ -1,11 +1,9 @@
-"""Chat rules of the arguments beside the messages: which are known, what tools and limits may be."""
+"""Chat rules of the arguments beside the messages: which are known, what a model takes."""
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 from harness.wire import openai_models as models
-from harness.wire.openai_chat.view import NAME, View
-from harness.wire.openai_schema_rules import strict_faults
+from harness.wire.openai_chat.view import View
 from harness.wire.reading import top
 from harness.wire.rules import Hit, Rule
 
@@ -19,24 +17,11 @@ _KEYS = (
 KNOWN = frozenset(_KEYS.split())
 """Arguments of the API: the keys of the SDK's parameter type (openai 3.57)."""
 _RECORDED = "recorded 400 answers of api.openai.com"
-_NAMES = "API reference, function name; public reports of these texts"
+_GUIDE = "the latest-model guide, quoted by github.com/yologdev/yoagent; public reports of this text"
 
 
 def _unknown(view: View) -> Iterator[Hit]:
     return (Hit(top(key), {"key": key}) for key in view.payload if key not in KNOWN)
-
-
-def _needs_tools(key: str) -> Callable[[View], Iterator[Hit]]:
-    def find(view: View) -> Iterator[Hit]:
-        if view.payload.get(key) is not None and view.payload.get("tools") is None and not view.has_tools:
-            yield Hit(f"/{key}")
-
-    return find
-
-
-def _empty_tools(view: View) -> Iterator[Hit]:
-    if view.payload.get("tools") == []:
-        yield Hit("/tools")
 
 
 def _refused(key: str, refuses: Callable[[str], bool]) -> Callable[[View], Iterator[Hit]]:
@@ -59,51 +44,35 @@ def _cold(view: View) -> Iterator[Hit]:
         yield Hit("/temperature", {"value": value})
 
 
-def _names(broken: Callable[[str], bool]) -> Callable[[View], Iterator[Hit]]:
-    def find(view: View) -> Iterator[Hit]:
-        for place, function in _named(view):
-            name = function.get("name")
-            if isinstance(name, str) and broken(name):
-                yield Hit("/" + place.replace("[", "/").replace("]", "").replace(".", "/"), _words(place, name))
-
-    return find
+def _warm(view: View) -> Iterator[Hit]:
+    value = view.payload.get("temperature")
+    given = isinstance(value, int | float) and 0 <= value <= 2 and value != 1
+    if given and models.refuses_temperature(view.model):
+        yield Hit("/temperature", {"value": value})
 
 
-def _named(view: View) -> Iterator[tuple[str, dict[str, Any]]]:
-    yield from ((f"tools[{i}].function.name", function) for i, function in view.functions)
-    for i, j, call in view.calls():
-        if isinstance(call.get("function"), dict):
-            yield f"messages[{i}].tool_calls[{j}].function.name", call["function"]
+def _sampled(view: View) -> Iterator[Hit]:
+    if models.refuses_sampling(view.model, view.effort):
+        for key in ("temperature", "top_p", "top_logprobs"):
+            if view.payload.get(key) is not None:
+                yield Hit(f"/{key}", {"key": key})
 
 
-def _words(place: str, name: str) -> dict[str, Any]:
-    return {"place": place, "length": len(name)}
+def _effort(view: View) -> Iterator[Hit]:
+    taken = models.efforts(view.model)
+    if view.effort is not None and taken and view.effort not in taken:
+        yield Hit("/reasoning_effort", {"value": view.effort, "taken": models.listed(taken)})
 
 
-def _not_strict(view: View) -> Iterator[Hit]:
-    for i, function in view.functions:
-        fault = next(strict_faults(function.get("parameters")), None) if function.get("strict") is True else None
-        if fault is not None:
-            words = {"name": function.get("name"), "context": fault[0], "fault": fault[1], "i": i}
-            yield Hit(f"/tools/{i}/function/parameters", words)
+def _unstreamed(view: View) -> Iterator[Hit]:
+    if view.payload.get("stream_options") is not None and view.payload.get("stream") is not True:
+        yield Hit("/stream_options")
 
 
-def _not_objects(view: View) -> Iterator[Hit]:
-    for i, function in view.functions:
-        schema = function.get("parameters")
-        if isinstance(schema, dict) and schema.get("type", "object") != "object":
-            words = {"name": function.get("name"), "kind": schema["type"], "i": i}
-            yield Hit(f"/tools/{i}/function/parameters", words)
-
-
-def _format(view: View) -> Iterator[Hit]:
-    form = view.payload.get("response_format")
-    inner = form.get("json_schema") if isinstance(form, dict) else None
-    if isinstance(inner, dict) and inner.get("strict") is True:
-        fault = next(strict_faults(inner.get("schema")), None)
-        if fault is not None:
-            words = {"name": inner.get("name"), "context": fault[0], "fault": fault[1]}
-            yield Hit("/response_format/json_schema/schema", words)
+def _many_stops(view: View) -> Iterator[Hit]:
+    stops = view.payload.get("stop")
+    if isinstance(stops, list) and len(stops) > 4:
+        yield Hit("/stop", {"length": len(stops)})
 
 
 ARGUMENT_RULES: tuple[Rule[View], ...] = (
@@ -167,96 +136,55 @@ ARGUMENT_RULES: tuple[Rule[View], ...] = (
         find=_cold,
     ),
     Rule(
-        id="wire.openai-chat.tools-not-empty",
-        statement="`tools` holds at least one tool where it is sent.",
-        message="Invalid 'tools': empty array. Expected an array with minimum length 1, but got an empty array "
-        "instead.",
-        param="tools",
-        code="empty_array",
+        id="wire.openai-chat.temperature-of-the-model",
+        statement="The o-series and the first GPT-5 models take no temperature but 1.",
+        message="Unsupported value: 'temperature' does not support {value} with this model. Only the default (1) value "
+        "is supported.",
+        param="temperature",
+        code="unsupported_value",
         source="public reports of this text",
-        mend="leave `tools` out when there are none",
-        find=_empty_tools,
+        mend="leave `temperature` out",
+        find=_warm,
     ),
     Rule(
-        id="wire.openai-chat.tool-choice-needs-tools",
-        statement="tool_choice is sent only together with tools.",
-        message="Invalid value for 'tool_choice': 'tool_choice' is only allowed when 'tools' are specified.",
-        param="tool_choice",
-        source="github.com/dapr/dapr-agents/issues/248",
-        mend="leave tool_choice out when there are no tools",
-        find=_needs_tools("tool_choice"),
+        id="wire.openai-chat.no-sampling-while-reasoning",
+        statement="Since GPT-6 temperature, top_p and top_logprobs are taken only with effort none.",
+        message="Unsupported parameter: '{key}' is not supported with this model.",
+        param="{key}",
+        code="unsupported_parameter",
+        source=_GUIDE,
+        mend="leave it out, or send reasoning_effort none",
+        find=_sampled,
     ),
     Rule(
-        id="wire.openai-chat.parallel-needs-tools",
-        statement="parallel_tool_calls is sent only together with tools.",
-        message="Invalid value for 'parallel_tool_calls': 'parallel_tool_calls' is only allowed when 'tools' are "
-        "specified.",
-        param="parallel_tool_calls",
+        id="wire.openai-chat.effort-level",
+        statement="The effort is a level of the model (o-series: low to high; gpt-6-astra, gpt-6.1-sol: no none).",
+        message="Unsupported value: 'reasoning_effort' does not support '{value}' with this model. Supported values "
+        "are: {taken}.",
+        param="reasoning_effort",
+        code="unsupported_value",
+        source="public reports of this text; recorded 400 answer on Responses",
+        mend="choose one of the values that the answer names",
+        find=_effort,
+    ),
+    Rule(
+        id="wire.openai-chat.stream-options-need-stream",
+        statement="stream_options is sent only together with stream true.",
+        message="The 'stream_options' parameter is only allowed when 'stream' is enabled.",
+        param="stream_options",
         source="public reports of this text",
-        mend="leave parallel_tool_calls out when there are no tools",
-        find=_needs_tools("parallel_tool_calls"),
+        mend="leave stream_options out, or stream",
+        find=_unstreamed,
     ),
     Rule(
-        id="wire.openai-chat.name-not-empty",
-        statement="Function names, of tools and of calls in the history, are not empty.",
-        message="Invalid '{place}': empty string. Expected a string with minimum length 1, but got an empty string "
-        "instead.",
-        param="{place}",
-        code="empty_string",
-        source=_NAMES,
-        mend="name the function",
-        find=_names(lambda name: not name),
-    ),
-    Rule(
-        id="wire.openai-chat.name-pattern",
-        statement="Function names, of tools and of calls in the history, are letters, digits, _ and -.",
-        message="Invalid '{place}': string does not match pattern. Expected a string that matches the pattern "
-        "'^[a-zA-Z0-9_-]+$'.",
-        param="{place}",
-        code="invalid_value",
-        source=_NAMES,
-        mend="use letters, digits, _ and - only",
-        find=_names(lambda name: bool(name) and not NAME.fullmatch(name)),
-    ),
-    Rule(
-        id="wire.openai-chat.name-length",
-        statement="Function names, of tools and of calls in the history, have at most 64 characters.",
-        message="Invalid '{place}': string too long. Expected a string with maximum length 64, but got a string with "
-        "length {length} instead.",
-        param="{place}",
-        code="string_above_max_length",
-        source=_NAMES,
-        mend="use at most 64 characters",
-        find=_names(lambda name: len(name) > 64),
-    ),
-    Rule(
-        id="wire.openai-chat.parameters-object",
-        statement="The parameters of a function are a schema of type object.",
-        message="Invalid schema for function '{name}': schema must be a JSON Schema of 'type: \"object\"', got 'type: "
-        '"{kind}"\'.',
-        param="tools[{i}].function.parameters",
-        code="invalid_function_parameters",
-        source="public reports of this text",
-        mend="give the parameters as an object schema",
-        find=_not_objects,
-    ),
-    Rule(
-        id="wire.openai-chat.strict-schema",
-        statement="A strict function closes every object and requires every property.",
-        message="Invalid schema for function '{name}': In context={context}, {fault}",
-        param="tools[{i}].function.parameters",
-        code="invalid_function_parameters",
-        source=_RECORDED,
-        mend="set additionalProperties to false and list every property in required, or leave strict out",
-        find=_not_strict,
-    ),
-    Rule(
-        id="wire.openai-chat.strict-format",
-        statement="A strict output format closes every object and requires every property.",
-        message="Invalid schema for response_format '{name}': In context={context}, {fault}",
-        param="response_format",
-        source=_RECORDED,
-        mend="set additionalProperties to false and list every property in required",
-        find=_format,
+        id="wire.openai-chat.at-most-4-stops",
+        statement="There are at most 4 stop sequences.",
+        message="Invalid 'stop': array too long. Expected an array with maximum length 4, but got an array with length "
+        "{length} instead.",
+        param="stop",
+        code="array_above_max_length",
+        source="API reference, stop; public reports of this text",
+        mend="send at most 4",
+        find=_many_stops,
     ),
 )

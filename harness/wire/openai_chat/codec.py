@@ -1,5 +1,8 @@
 """The Chat Completions codec: decoder, oracle and encoder under one name."""
 
+from collections.abc import Sequence
+from typing import Any
+
 from harness.vocabulary.content import JsonObject
 from harness.vocabulary.trace import Violation
 from harness.vocabulary.turn import ModelTurn
@@ -8,7 +11,9 @@ from harness.wire.codec import UNKNOWN, Circumstances, Decoded, UndecodableReque
 from harness.wire.events import event
 from harness.wire.openai_chat import encode
 from harness.wire.openai_chat.decode import decode
-from harness.wire.openai_chat.oracle import judge
+from harness.wire.openai_chat.oracle import RULES, advise, judge
+from harness.wire.openai_chat.view import View
+from harness.wire.rules import Rule
 
 
 class ChatCodec:
@@ -16,6 +21,7 @@ class ChatCodec:
 
     id = "openai-chat"
     path = "/v1/chat/completions"
+    rules: Sequence[Rule[Any]] = RULES
 
     def decode(self, body: bytes) -> Decoded:
         """See Codec."""
@@ -24,6 +30,14 @@ class ChatCodec:
     def judge(self, payload: JsonObject, circumstances: Circumstances = UNKNOWN) -> list[Violation]:
         """See Codec. This wire has no circumstances."""
         return judge(payload)
+
+    def advice(self, payload: JsonObject, circumstances: Circumstances = UNKNOWN) -> list[Violation]:
+        """See Codec."""
+        return advise(payload)
+
+    def view(self, payload: JsonObject, circumstances: Circumstances = UNKNOWN) -> Any:
+        """See Codec."""
+        return View(payload)
 
     def misshapen(self, fault: UndecodableRequest) -> Violation:
         """See Codec."""

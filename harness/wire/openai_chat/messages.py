@@ -45,6 +45,13 @@ def _empty_calls(view: View) -> Iterator[Hit]:
             yield Hit(f"/messages/{i}/tool_calls", {"i": i})
 
 
+def _many_calls(view: View) -> Iterator[Hit]:
+    for i, message in view.messages:
+        calls = message.get("tool_calls")
+        if isinstance(calls, list) and len(calls) > 128:
+            yield Hit(f"/messages/{i}/tool_calls", {"i": i, "length": len(calls)})
+
+
 def _images(view: View) -> Iterator[Hit]:
     for i, j, role, part in view.parts():
         if part.get("type") == "image_url" and role != "user":
@@ -134,6 +141,17 @@ MESSAGE_RULES: tuple[Rule[View], ...] = (
         source=_REPORTS,
         mend="leave tool_calls out when there are none",
         find=_empty_calls,
+    ),
+    Rule(
+        id="wire.openai-chat.at-most-128-calls",
+        statement="A message has at most 128 calls.",
+        message="Invalid 'messages[{i}].tool_calls': array too long. Expected an array with maximum length 128, but "
+        "got an array with length {length} instead.",
+        param="messages[{i}].tool_calls",
+        code="array_above_max_length",
+        source=_REPORTS,
+        mend="shorten the batch and its results alike",
+        find=_many_calls,
     ),
     Rule(
         id="wire.openai-chat.images-from-user",

@@ -28,6 +28,12 @@ class View:
         self.messages = list(objects(payload.get("messages")))
 
     @property
+    def effort(self) -> str | None:
+        """The reasoning effort asked for, None if none is."""
+        value = self.payload.get("reasoning_effort")
+        return value if isinstance(value, str) else None
+
+    @property
     def has_tools(self) -> bool:
         """Whether any tool or legacy function is offered."""
         return bool(self.payload.get("tools") or self.payload.get("functions"))

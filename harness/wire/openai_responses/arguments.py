@@ -1,10 +1,9 @@
-"""Responses rules of the arguments beside the input: which are known, what tools and limits may be."""
+"""Responses rules of the arguments beside the input: which are known, what a model takes."""
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
+from harness.wire import openai_models as models
 from harness.wire.openai_responses.view import View
-from harness.wire.openai_schema_rules import strict_faults
 from harness.wire.reading import top
 from harness.wire.rules import Hit, Rule
 
@@ -16,9 +15,8 @@ _KEYS = (
 )
 KNOWN = frozenset(_KEYS.split())
 """Arguments of the API: the keys of the SDK's parameter type (openai 3.57)."""
-_NAME = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")
 _RECORDED = "recorded 400 answers of api.openai.com"
-_NAMES = "published OpenAPI document (name: 1 to 128, ^[a-zA-Z0-9_-]+$); public reports of these texts"
+_GUIDE = "the latest-model guide, quoted by github.com/yologdev/yoagent; public reports of this text"
 
 
 def _unknown(view: View) -> Iterator[Hit]:
@@ -40,43 +38,29 @@ def _temperature(broken: Callable[[float], bool]) -> Callable[[View], Iterator[H
     return find
 
 
-def _nested_tools(view: View) -> Iterator[Hit]:
-    for i, tool in view.functions:
-        if "name" not in tool:
-            yield Hit(f"/tools/{i}/name", {"i": i})
+def _tempered(view: View) -> Iterator[Hit]:
+    value = view.payload.get("temperature")
+    if isinstance(value, int | float) and 0 <= value <= 2 and models.refuses_temperature(view.model):
+        yield Hit("/temperature")
 
 
-def _names(broken: Callable[[str], bool]) -> Callable[[View], Iterator[Hit]]:
-    def find(view: View) -> Iterator[Hit]:
-        for place, pointer, name in _named(view):
-            if isinstance(name, str) and broken(name):
-                yield Hit(pointer, {"place": place, "length": len(name)})
-
-    return find
+def _sampled(view: View) -> Iterator[Hit]:
+    if models.refuses_sampling(view.model, view.effort):
+        for key in ("temperature", "top_p", "top_logprobs"):
+            if view.payload.get(key) is not None:
+                yield Hit(f"/{key}", {"key": key})
 
 
-def _named(view: View) -> Iterator[tuple[str, str, Any]]:
-    yield from ((f"tools[{i}].name", f"/tools/{i}/name", tool.get("name")) for i, tool in view.functions)
-    for i, item in view.items:
-        if item.get("type") == "function_call":
-            yield f"input[{i}].name", f"/input/{i}/name", item.get("name")
+def _effort(view: View) -> Iterator[Hit]:
+    taken = models.efforts(view.model)
+    if view.effort is not None and taken and view.effort not in taken:
+        yield Hit("/reasoning/effort", {"value": view.effort, "model": view.model, "taken": models.listed(taken)})
 
 
-def _not_strict(view: View) -> Iterator[Hit]:
-    for i, tool in view.functions:
-        fault = next(strict_faults(tool.get("parameters")), None) if tool.get("strict") is True else None
-        if fault is not None:
-            words = {"name": tool.get("name"), "context": fault[0], "fault": fault[1], "i": i}
-            yield Hit(f"/tools/{i}/parameters", words)
-
-
-def _format(view: View) -> Iterator[Hit]:
-    text = view.payload.get("text")
-    form = text.get("format") if isinstance(text, dict) else None
-    if isinstance(form, dict) and form.get("type") == "json_schema" and form.get("strict") is True:
-        fault = next(strict_faults(form.get("schema")), None)
-        if fault is not None:
-            yield Hit("/text/format/schema", {"name": form.get("name"), "context": fault[0], "fault": fault[1]})
+def _nothing(view: View) -> Iterator[Hit]:
+    kept = ("previous_response_id", "conversation", "prompt")
+    if view.payload.get("input") in (None, "", []) and all(view.payload.get(key) is None for key in kept):
+        yield Hit("/input")
 
 
 ARGUMENT_RULES: tuple[Rule[View], ...] = (
@@ -122,66 +106,43 @@ ARGUMENT_RULES: tuple[Rule[View], ...] = (
         find=_temperature(lambda value: value > 2),
     ),
     Rule(
-        id="wire.openai-responses.tool-has-name",
-        statement="A function tool is flat: its name stands beside its type, not in a `function` object.",
-        message="Missing required parameter: 'tools[{i}].name'.",
-        param="tools[{i}].name",
+        id="wire.openai-responses.input-given",
+        statement="There is input, or a conversation or prompt that the provider keeps.",
+        message="One of \"input\" or \"previous_response_id\" or 'prompt' or 'conversation_id' must be provided.",
+        param="input",
         code="missing_required_parameter",
         source="public reports of this text",
-        mend="flatten the tool: {type, name, description, parameters, strict}",
-        find=_nested_tools,
+        mend="send at least one input item",
+        find=_nothing,
     ),
     Rule(
-        id="wire.openai-responses.name-not-empty",
-        statement="Function names, of tools and of calls in the input, are not empty.",
-        message="Invalid '{place}': empty string. Expected a string with minimum length 1, but got an empty string "
-        "instead.",
-        param="{place}",
-        code="empty_string",
-        source=_NAMES,
-        mend="name the function",
-        find=_names(lambda name: not name),
-    ),
-    Rule(
-        id="wire.openai-responses.name-pattern",
-        statement="Function names, of tools and of calls in the input, are letters, digits, _ and -.",
-        message="Invalid '{place}': string does not match pattern. Expected a string that matches the pattern "
-        "'^[a-zA-Z0-9_-]+$'.",
-        param="{place}",
-        code="invalid_value",
-        source=_NAMES,
-        mend="use letters, digits, _ and - only",
-        find=_names(lambda name: not _NAME.issuperset(name)),
-    ),
-    Rule(
-        id="wire.openai-responses.name-length",
-        statement="Function names, of tools and of calls in the input, have at most 128 characters.",
-        message="Invalid '{place}': string too long. Expected a string with maximum length 128, but got a string with "
-        "length {length} instead.",
-        param="{place}",
-        code="string_above_max_length",
-        source=_NAMES,
-        mend="use at most 128 characters",
-        find=_names(lambda name: len(name) > 128),
-    ),
-    Rule(
-        id="wire.openai-responses.strict-schema",
-        statement="A strict function closes every object and requires every property.",
-        message="Invalid schema for function '{name}': In context={context}, {fault}",
-        param="tools[{i}].parameters",
-        code="invalid_function_parameters",
-        source="github.com/kevinwatt/mysql-mcp/issues/5; recorded 400 answers of api.openai.com (same texts)",
-        mend="set additionalProperties to false and list every property in required, or send strict false",
-        find=_not_strict,
-    ),
-    Rule(
-        id="wire.openai-responses.strict-format",
-        statement="A strict output format closes every object and requires every property.",
-        message="Invalid schema for response_format '{name}': In context={context}, {fault}",
-        param="text.format.schema",
-        code="invalid_json_schema",
+        id="wire.openai-responses.no-temperature",
+        statement="The o-series and the first GPT-5 models take no temperature.",
+        message="Unsupported parameter: 'temperature' is not supported with this model.",
+        param="temperature",
         source=_RECORDED,
-        mend="set additionalProperties to false and list every property in required",
-        find=_format,
+        mend="leave `temperature` out",
+        find=_tempered,
+    ),
+    Rule(
+        id="wire.openai-responses.no-sampling-while-reasoning",
+        statement="Since GPT-6 temperature, top_p and top_logprobs are taken only with effort none.",
+        message="Unsupported parameter: '{key}' is not supported with this model.",
+        param="{key}",
+        source=_GUIDE,
+        mend="leave it out, or send reasoning.effort none",
+        find=_sampled,
+    ),
+    Rule(
+        id="wire.openai-responses.effort-level",
+        statement="The effort is a level of the model (o-series: low to high; gpt-6-astra, gpt-6.1-sol: no none).",
+        message="Unsupported value: '{value}' is not supported with the '{model}' model. Supported values are: "
+        "{taken}.",
+        param="reasoning.effort",
+        code="unsupported_value",
+        source=_RECORDED,
+        recorded="400 for o4-mini with minimal, 2026-01-30",
+        mend="choose one of the values that the answer names",
+        find=_effort,
     ),
 )

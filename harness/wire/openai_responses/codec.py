@@ -8,7 +8,8 @@ from harness.wire.codec import UNKNOWN, Circumstances, Decoded, UndecodableReque
 from harness.wire.events import event
 from harness.wire.openai_responses import encode, stream
 from harness.wire.openai_responses.decode import decode
-from harness.wire.openai_responses.oracle import judge
+from harness.wire.openai_responses.oracle import RULES, advise, judge
+from harness.wire.openai_responses.view import View
 
 
 class ResponsesCodec:
@@ -16,14 +17,23 @@ class ResponsesCodec:
 
     id = "openai-responses"
     path = "/v1/responses"
+    rules = RULES
 
     def decode(self, body: bytes) -> Decoded:
         """See Codec."""
         return decode(body)
 
     def judge(self, payload: JsonObject, circumstances: Circumstances = UNKNOWN) -> list[Violation]:
-        """See Codec. This wire has no circumstances."""
-        return judge(payload)
+        """See Codec."""
+        return judge(payload, circumstances)
+
+    def advice(self, payload: JsonObject, circumstances: Circumstances = UNKNOWN) -> list[Violation]:
+        """See Codec."""
+        return advise(payload, circumstances)
+
+    def view(self, payload: JsonObject, circumstances: Circumstances = UNKNOWN) -> View:
+        """See Codec."""
+        return View(payload, circumstances)
 
     def misshapen(self, fault: UndecodableRequest) -> Violation:
         """See Codec."""

@@ -8,6 +8,8 @@ from harness.wire.rules import Hit, Rule
 ROLES = ("assistant", "system", "developer", "user")
 _REPORTS = "public reports of this text"
 _RECORDED = "recorded 400 answers of api.openai.com"
+_PREFIXES = {"function_call": "fc", "message": "msg", "reasoning": "rs", "custom_tool_call": "ctc"}
+_LONGEST_OUTPUT = 10_485_760
 _UNHEARD = (".mp3", ".wav", ".m4a", ".mp4", ".mov")
 
 
@@ -37,6 +39,21 @@ def _ids(broken: Callable[[str], bool]) -> Callable[[View], Iterator[Hit]]:
                 yield Hit(f"/input/{one.place}/call_id", {"i": one.place, "length": len(one.call_id)})
 
     return find
+
+
+def _foreign_ids(view: View) -> Iterator[Hit]:
+    for i, item in view.items:
+        prefix = _PREFIXES.get(str(item.get("type", "message")))
+        item_id = item.get("id")
+        if prefix is not None and isinstance(item_id, str) and not item_id.startswith(prefix):
+            yield Hit(f"/input/{i}/id", {"i": i, "id": item_id, "prefix": prefix})
+
+
+def _long_outputs(view: View) -> Iterator[Hit]:
+    for i, item in view.items:
+        value = item.get("output")
+        if item.get("type") == "function_call_output" and isinstance(value, str) and len(value) > _LONGEST_OUTPUT:
+            yield Hit(f"/input/{i}/output", {"i": i, "length": len(value), "most": _LONGEST_OUTPUT})
 
 
 def _duplicates(view: View) -> Iterator[Hit]:
@@ -120,6 +137,27 @@ INPUT_RULES: tuple[Rule[View], ...] = (
         source="published OpenAPI document (call_id: 1 to 64)",
         mend="use ids of at most 64 characters",
         find=_ids(lambda value: len(value) > 64),
+    ),
+    Rule(
+        id="wire.openai-responses.item-id-prefix",
+        statement="The id of an item begins as the provider's do (fc, msg, rs, ctc); a call id is not one.",
+        message="Invalid 'input[{i}].id': '{id}'. Expected an ID that begins with '{prefix}'.",
+        param="input[{i}].id",
+        code="invalid_value",
+        source=_REPORTS,
+        mend="replay the id that the provider gave the item, or leave it out",
+        find=_foreign_ids,
+    ),
+    Rule(
+        id="wire.openai-responses.output-length",
+        statement="The text of an output has at most 10,485,760 characters.",
+        message="Invalid 'input[{i}].output': string too long. Expected a string with maximum length {most}, but got a "
+        "string with length {length} instead.",
+        param="input[{i}].output",
+        code="string_above_max_length",
+        source="published OpenAPI document, function_call_output",
+        mend="shorten the result, and say that it was cut",
+        find=_long_outputs,
     ),
     Rule(
         id="wire.openai-responses.item-once",

@@ -4,6 +4,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from harness.vocabulary.content import JsonObject
+from harness.wire.codec import UNKNOWN, Circumstances
 from harness.wire.reading import objects, text_or
 
 CLIENT_SIDE = ("mcp_approval_response", "additional_tools", "configuration_update")
@@ -20,10 +21,18 @@ class Call(NamedTuple):
 class View:
     """One payload."""
 
-    def __init__(self, payload: JsonObject) -> None:
+    def __init__(self, payload: JsonObject, circumstances: Circumstances = UNKNOWN) -> None:
         self.payload = payload
+        self.circumstances = circumstances
         self.model = text_or(payload.get("model"))
         self.items = list(objects(payload.get("input")))
+
+    @property
+    def effort(self) -> str | None:
+        """The reasoning effort asked for, None if none is."""
+        reasoning = self.payload.get("reasoning")
+        value = reasoning.get("effort") if isinstance(reasoning, dict) else None
+        return value if isinstance(value, str) else None
 
     @cached_property
     def functions(self) -> list[tuple[int, dict[str, Any]]]:

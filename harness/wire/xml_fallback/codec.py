@@ -1,20 +1,25 @@
 """The XML fallback codec: Chat Completions bytes, tools in texts."""
 
+from collections.abc import Sequence
+from typing import Any
+
 from harness.vocabulary.content import JsonObject
 from harness.vocabulary.trace import Violation
 from harness.vocabulary.turn import ModelTurn
 from harness.wire import openai_errors
 from harness.wire.codec import UNKNOWN, Circumstances, Decoded, UndecodableRequest
 from harness.wire.openai_chat.codec import ChatCodec
+from harness.wire.rules import Rule
 from harness.wire.xml_fallback import encode
 from harness.wire.xml_fallback.decode import decode
-from harness.wire.xml_fallback.oracle import judge
+from harness.wire.xml_fallback.oracle import RULES, View, judge
 
 
 class XmlCodec(ChatCodec):
     """POST /v1/chat/completions, without its tools."""
 
     id = "xml-fallback"
+    rules: Sequence[Rule[Any]] = RULES
 
     def decode(self, body: bytes) -> Decoded:
         """See Codec."""
@@ -23,6 +28,10 @@ class XmlCodec(ChatCodec):
     def judge(self, payload: JsonObject, circumstances: Circumstances = UNKNOWN) -> list[Violation]:
         """See Codec. This wire has no circumstances."""
         return judge(payload)
+
+    def view(self, payload: JsonObject, circumstances: Circumstances = UNKNOWN) -> View:
+        """See Codec."""
+        return View(payload)
 
     def misshapen(self, fault: UndecodableRequest) -> Violation:
         """See Codec."""

@@ -5,13 +5,12 @@ answers a request that it cannot use.
 """
 
 from collections.abc import Iterator
+from typing import Any
 
 from harness.vocabulary.content import JsonObject, Text, ToolResult, UserMessage
 from harness.vocabulary.trace import Violation
 from harness.wire import rules
-from harness.wire.openai_chat.arguments import ARGUMENT_RULES
-from harness.wire.openai_chat.messages import MESSAGE_RULES
-from harness.wire.openai_chat.pairing import PAIRING_RULES
+from harness.wire.openai_chat import oracle as chat
 from harness.wire.openai_chat.view import View as ChatView
 from harness.wire.reading import text_or
 from harness.wire.rules import Hit, Rule
@@ -179,8 +178,10 @@ PROTOCOL_RULES: tuple[Rule[View], ...] = (
 )
 
 
+RULES: tuple[Rule[Any], ...] = (*PROTOCOL_RULES, *chat.RULES)
+NATIVE = rules.native(RULES)
+
+
 def judge(payload: JsonObject) -> list[Violation]:
     """All breaches: the protocol's, then Chat's."""
-    view = View(payload)
-    native = [*ARGUMENT_RULES, *MESSAGE_RULES, *PAIRING_RULES]
-    return [*rules.judge(PROTOCOL_RULES, view), *rules.judge(native, view)]
+    return rules.judge(NATIVE, View(payload))
