@@ -23,7 +23,7 @@ $(error $(PYTHON): no Python 3.11 or newer runs under this name; choose one: mak
 endif
 endif
 
-.PHONY: gate test lint cassettes env bin clean
+.PHONY: gate test lint cassettes tables env bin clean
 
 gate: $(base)
 	$(bin)/harness run --jobs $(JOBS) $(ARGS)

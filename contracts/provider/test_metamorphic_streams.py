@@ -6,6 +6,7 @@ another order of members, another spelling of characters, a plain answer in the 
 
 import json
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import pytest
@@ -16,15 +17,25 @@ from harness.contract.carried_arguments import decoded_object
 from harness.contract.sample_requests import ORDINARY
 from harness.contract.sample_turns import TURNS
 from harness.contract.strategies import cuts, turns
+from harness.data_root import data_root
+from harness.recording.captures import read_captures
+from harness.recording.exchange import Exchange
 from harness.transports.registry import TRANSPORT_IDS, adapter
 from harness.vocabulary.stream import StreamEvent, TurnEnded
 from harness.vocabulary.turn import ModelTurn
 from harness.wire.codec import UnencodableTurn
 from harness.wire.registry import codec
 
+CORPUS = data_root().resolve().parent / "shared" / "corpus" / "open"
 transports = pytest.mark.parametrize("transport", TRANSPORT_IDS)
-SMALL = ("text-and-calls", "refused")
-"""Turns whose streams are split at every place: text beyond ASCII, two calls; a refusal."""
+SMALL = [("text-and-calls", b"\r\n"), ("call", b"\n"), ("refused", b"\r")]
+"""Turns whose streams are split at every place, with their line ends: text beyond ASCII and two calls; others."""
+
+
+@cache
+def recorded() -> tuple[Exchange, ...]:
+    found = read_captures([CORPUS]).exchanges
+    return tuple(one for one in found if one.status == 200 and one.response is not None and one.response.kind == "sse")
 
 
 def sent(transport: str, turn: ModelTurn) -> list[bytes]:
@@ -60,8 +71,7 @@ def backwards(value: Any) -> Any:
 
 
 @transports
-@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"], ids=["LF", "CRLF", "CR"])
-@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize(("name", "end"), SMALL, ids=["text-and-calls-CRLF", "call-LF", "refused-CR"])
 def test_a_split_at_any_place_changes_nothing(transport: str, name: str, end: bytes) -> None:
     """Every event, not only the turn; inside a character, a name, a line end, an escape."""
     whole = b"".join(sent(transport, TURNS[name]))
@@ -165,6 +175,20 @@ def test_the_plain_answer_of_each_sample_turn_is_its_stream(transport: str, name
         return
     plain = adapter(transport).parse_response(codec(transport).response(TURNS[name], model="m", n=1), ORDINARY)
     assert plain == turn_of(read(transport, body))
+
+
+@pytest.mark.skipif(not CORPUS.is_dir(), reason="no recordings at ../shared/corpus/open")
+@transports
+def test_a_recorded_stream_is_read_alike_however_it_is_framed(transport: str) -> None:
+    """Real bytes: in chunks of 13 bytes with other line ends, and with a comment and a blank line between events."""
+    found = [one for one in recorded() if one.transport == transport and one.response is not None]
+    assert found or transport == "xml-fallback"
+    for one in found:
+        assert one.response is not None
+        body = one.response.data.replace(b"\r\n", b"\n")
+        other = body.replace(b"\n\n", b"\n\n: comment\n\n\n").replace(b"\n", b"\r\n")
+        expected = read(transport, body)
+        assert read(transport, *(other[n : n + 13] for n in range(0, len(other), 13))) == expected, one.id
 
 
 @transports

@@ -41,7 +41,7 @@ def cell(event: Event, path: str, value: Any) -> Event:
 
 
 # Messages
-MESSAGE = {"type": "message", "id": "m", "role": "assistant", "model": "x", "content": [], "stop_reason": None}
+MESSAGE: Event = {"type": "message", "id": "m", "role": "assistant", "model": "x", "content": [], "stop_reason": None}
 START: Event = {"type": "message_start", "message": {**MESSAGE, "usage": {"input_tokens": 3, "output_tokens": 1}}}
 STOP: Event = {"type": "message_stop"}
 PING: Event = {"type": "ping"}

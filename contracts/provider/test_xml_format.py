@@ -218,9 +218,7 @@ def test_no_beginning_of_a_body_is_held_back_longer_than_needed() -> None:
         assert holds_back_no_longer_than_needed(f'{OPEN} name="f">' + "".join(parts)), parts
 
 
-@pytest.mark.parametrize(
-    "tag", ['<tool_call name=""', '<tool_call name="a" name="b"', "<tool_call name='a' id='1' name=''"]
-)
+@pytest.mark.parametrize("tag", ['<tool_call name=""', '<tool_call name="a" name=', "<tool_call name='a' id='1' name "])
 def test_an_opening_tag_that_can_name_no_call_is_let_go_at_once(tag: str) -> None:
     reader = FrameReader(lambda text: None, lambda name, arguments: None)
     reader.feed(tag[:-1])

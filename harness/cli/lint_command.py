@@ -16,6 +16,7 @@ _STDIN_NAME = "standard input"
 @click.command()
 @click.argument("paths", nargs=-1, type=click.Path(allow_dash=True))
 @click.option("--transport", metavar="T", help="The wire that the captures speak, where they do not tell.")
+@click.option("--dialect", metavar="D", help="The dialect of the server, where the captures' hosts do not tell.")
 @click.option(
     "--minimum",
     type=click.FloatRange(0, 100),
@@ -30,6 +31,7 @@ _STDIN_NAME = "standard input"
 def lint(
     paths: tuple[str, ...],
     transport: str | None,
+    dialect: str | None,
     minimum: float,
     everything: bool,
     explain: str | None,
@@ -51,7 +53,7 @@ def lint(
 
     guard = guard_process()
     try:
-        code = _linted(paths, _known(transport), minimum, everything, form)
+        code = _linted(paths, _known(transport), _spoken(dialect), minimum, everything, form)
         denied = guard.take()
     finally:
         guard.close()
@@ -68,7 +70,20 @@ def _known(transport: str | None) -> str | None:
     raise CommandError(f"no transport is called {transport!r}; transports: {', '.join(CODEC_IDS)}")
 
 
-def _linted(paths: tuple[str, ...], transport: str | None, minimum: float, everything: bool, form: str) -> int:
+def _spoken(dialect: str | None) -> str | None:
+    from harness.wire.dialects import DialectError, load
+
+    if dialect is not None:
+        try:
+            load(dialect)
+        except DialectError as error:
+            raise CommandError(str(error)) from None
+    return dialect
+
+
+def _linted(
+    paths: tuple[str, ...], transport: str | None, dialect: str | None, minimum: float, everything: bool, form: str
+) -> int:
     from harness.recording.lint import lint as judge_all
 
     captures = _captures(paths, transport)
@@ -78,7 +93,7 @@ def _linted(paths: tuple[str, ...], transport: str | None, minimum: float, every
         if captures.broken:
             return Exit.USAGE
         raise CommandError(_nothing(paths, captures), Exit.NOTHING_RAN)
-    result = judge_all(captures.exchanges)
+    result = judge_all(captures.exchanges, dialect=dialect)
     failed = result.share < minimum or result.unanswered_rejected > 0 or result.total["recorded_ok_rejected"] > 0
     if form == "json":
         click.echo(json.dumps(result.as_json(), indent=2, ensure_ascii=True))

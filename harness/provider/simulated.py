@@ -6,7 +6,7 @@ whoever owns the run looks there when it is over.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Lock
 from typing import Any, Protocol
 
@@ -27,6 +27,7 @@ from harness.vocabulary.trace import Record, ReplySent, RequestSent, Violation
 from harness.vocabulary.turn import ModelTurn, StopReason
 from harness.wire.codec import Circumstances, Codec, Decoded, Issued, UndecodableRequest
 from harness.wire.dialects import codec_of, load
+from harness.wire.dialects.codec import DialectCodec
 from harness.wire.reading import parse_body
 from harness.wire.registry import codec
 
@@ -146,7 +147,8 @@ class SimulatedProvider:
             chunks, kind = tuple(self.codec.stream(reply.turn, **arguments)), SSE
         else:
             chunks, kind = (self.codec.response(reply.turn, **arguments),), JSON
-        self._record(told(self._n, reply))
+        said = self.codec.said(reply.turn) if isinstance(self.codec, DialectCodec) else reply.turn
+        self._record(told(self._n, replace(reply, turn=said)))
         headers = self.codec.headers(self._n) | {"content-type": kind}
         if reply.cut is None:
             self._paused = reply.turn.stop is StopReason.PAUSE

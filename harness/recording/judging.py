@@ -16,12 +16,11 @@ from harness.transports.registry import adapter
 from harness.vocabulary.request import ModelRequest
 from harness.vocabulary.trace import Violation
 from harness.vocabulary.turn import ModelFault
-from harness.wire.codec import Circumstances, Decoded, UndecodableRequest
+from harness.wire.codec import Codec, Decoded, UndecodableRequest
+from harness.wire.dialects import codec_of, load, of_host
 from harness.wire.registry import codec
 
 Kind: TypeAlias = Literal["rejected", "unparsed", "round_trip_failed", "recorded_ok_rejected", "recorded_fault_missed"]
-_HOSTS = frozenset({"", "api.openai.com", "api.anthropic.com"})
-"""Hosts of the providers themselves; an unknown host counts as one."""
 _CONFLICTS = (400, 422)
 _SEEN_BY_THE_PROVIDER_ONLY = (
     ("the account", r"api key|authentication|credit|quota|billing|permission|not allowed"),
@@ -30,6 +29,7 @@ _SEEN_BY_THE_PROVIDER_ONLY = (
     ("what a file or image holds", r"image|file (data|type)|unsupported file|download"),
     ("the tokens of the output", r"output limit was reached|could not finish"),
     ("what the model wrote", r"tool_use_failed|failed to call a function"),
+    ("the server behind a gateway", r"provider returned error|\"code\": ?\"invalid input\""),
     ("a parameter of one model", r"effort level|logprobs|(reasoning|parameter) ?effort"),
 )
 
@@ -69,12 +69,24 @@ class Judged:
         return self.parsed is not False and self.round_trip is not False
 
 
-def judged(exchange: Exchange, *, resuming: bool = False) -> Judged:
-    """The verdicts on one exchange."""
+def judge_of(exchange: Exchange, dialect: str | None) -> Codec | None:
+    """The judge of an exchange: by the dialect that is named, else by the one that its host is known to speak. None: a
+    compatible server that is not known, of whose rules nothing can be said."""
+    spoken = load(dialect) if dialect is not None else of_host(exchange.host)
+    if spoken is not None:
+        return codec_of(spoken, exchange.transport) if exchange.transport in spoken.speeches else None
+    return None if exchange.host or "compat" in exchange.tags else codec(exchange.transport)
+
+
+def judged(exchange: Exchange, *, dialect: str | None = None) -> Judged:
+    """The verdicts on one exchange. `dialect` names the server's dialect where its host does not tell; the rules of an
+    unknown server are those of the provider, and its contradicting them is no fault of this judge. Raises DialectError
+    for a dialect that there is not."""
     findings: list[Finding] = []
-    decoded, violations = _read_request(exchange, resuming)
+    wire = judge_of(exchange, dialect)
+    decoded, violations = _read_request(exchange, wire or codec(exchange.transport))
     accepted = None if exchange.request is None else not violations
-    findings += _about_request(exchange, violations)
+    findings += _about_request(exchange, violations, known=wire is not None)
     lost = _request_lost(exchange, decoded) if decoded is not None and not violations else None
     parsed, answer = None, None
     if _is_2xx(exchange.status) and exchange.response is not None:
@@ -93,19 +105,18 @@ def _is_2xx(status: int | None) -> bool:
     return status is not None and 200 <= status < 300
 
 
-def _read_request(exchange: Exchange, resuming: bool) -> tuple[Decoded | None, list[Violation]]:
+def _read_request(exchange: Exchange, wire: Codec) -> tuple[Decoded | None, list[Violation]]:
     if exchange.request is None:
         return None, []
-    wire = codec(exchange.transport)
     try:
         decoded = wire.decode(exchange.request)
     except UndecodableRequest as fault:
         return None, [wire.misshapen(fault)]
-    return decoded, wire.judge(decoded.payload, Circumstances(resuming=resuming))
+    return decoded, wire.judge(decoded.payload)
 
 
-def _about_request(exchange: Exchange, violations: list[Violation]) -> list[Finding]:
-    if violations and _is_2xx(exchange.status) and exchange.host in _HOSTS and "compat" not in exchange.tags:
+def _about_request(exchange: Exchange, violations: list[Violation], *, known: bool) -> list[Finding]:
+    if violations and _is_2xx(exchange.status) and known:
         return [_breach(exchange, "recorded_ok_rejected", violation) for violation in violations]
     if violations:
         return [_breach(exchange, "rejected", violation) for violation in violations]
@@ -113,7 +124,7 @@ def _about_request(exchange: Exchange, violations: list[Violation]) -> list[Find
         return []
     said = exchange.response.data.decode("utf-8", "replace")
     reason = only_the_provider_sees(said)
-    if reason is None and exchange.host in _HOSTS and "compat" not in exchange.tags:
+    if reason is None and known:
         words = f"the provider answered {exchange.status}, no rule foretells it: {_short(said)}"
         return [_finding(exchange, "recorded_fault_missed", "prediction", "request", words)]
     return []

@@ -75,10 +75,13 @@ def _counted(one: Judged) -> dict[str, int]:
     }
 
 
-def lint(exchanges: Iterable[Exchange], each: Callable[[], None] = lambda: None) -> LintResult:
-    """Judge all exchanges in their order; `each` is called after every one."""
+def lint(
+    exchanges: Iterable[Exchange], each: Callable[[], None] = lambda: None, *, dialect: str | None = None
+) -> LintResult:
+    """Judge all exchanges in their order; `each` is called after every one. `dialect` is the server's, where hosts do
+    not tell."""
     result = LintResult()
     for exchange in exchanges:
-        result.add(judged(exchange))
+        result.add(judged(exchange, dialect=dialect))
         each()
     return result

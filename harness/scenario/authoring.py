@@ -19,11 +19,10 @@ from harness.vocabulary.capabilities import CAPABILITIES
 from harness.vocabulary.events import EventName
 from harness.vocabulary.outcome import ErrorClass, Reason
 from harness.vocabulary.settings import SettingsError
+from harness.wire import dialects
 
 Mistakes: TypeAlias = Iterator[Placed]
 UNKNOWN_TOOL_RULE = "loop.tools.unknown"
-DIALECTS: tuple[str, ...] = ()
-"""Dialects that the simulated provider can speak besides the originals."""
 _CHECKPOINTS = (
     "model_response",
     "model_failed",
@@ -127,10 +126,20 @@ def _settings(scenario: Scenario) -> Mistakes:
             f"`max_cost` is set, but the model {model!r} has no price",
             "add it to `settings.prices`",
         )
-    dialect = scenario.settings.dialect
-    if dialect is not None and dialect not in DIALECTS:
-        known = ", ".join(DIALECTS) or "none is known"
-        yield Placed(("settings", "dialect"), f"no dialect is called {dialect!r}", f"leave it out (known: {known})")
+    if scenario.settings.dialect is not None:
+        yield from _dialect(scenario, scenario.settings.dialect)
+
+
+def _dialect(scenario: Scenario, name: str) -> Mistakes:
+    if name not in dialects.names():
+        known = ", ".join(dialects.names())
+        yield Placed(("settings", "dialect"), f"no dialect is called {name!r}", f"write one of {known}")
+        return
+    spoken = dialects.load(name).speeches
+    silent = sorted({arm.transport for arm in matching(scenario.arms) if arm.wire and arm.transport not in spoken})
+    if silent:
+        mend = f"name the arms that it has: `arms: [{', '.join(f'{one}-*' for one in sorted(spoken))}]`"
+        yield Placed(("settings", "dialect"), f"the dialect {name!r} does not speak {', '.join(silent)}", mend)
 
 
 def _arms(scenario: Scenario) -> Mistakes:

@@ -124,7 +124,9 @@ class World:
         if self._provider is None:
             from harness.provider.simulated import SimulatedProvider
 
-            self._provider = SimulatedProvider(self.arm.transport, self.script, self.record, self.clock.now)
+            dialect = self.scenario.settings.dialect
+            made = SimulatedProvider(self.arm.transport, self.script, self.record, self.clock.now, dialect=dialect)
+            self._provider = made
         return self._provider
 
     @property

@@ -24,6 +24,8 @@ _BEGINNING = re.compile(
     rf"{OPEN}(?:{_ATTRIBUTE})*(?:{_SPACE}+(?:{_NAME}(?:{_SPACE}*(?:={_SPACE}*(?:\"[^\"<\n]*|'[^'<\n]*)?)?)?)?)?"
 )
 _PAIR = re.compile(rf"({_NAME}){_SPACE}*={_SPACE}*(?:\"([^\"]*)\"|'([^']*)')")
+_WHOLE = re.compile(_ATTRIBUTE)
+_NAME_BEGUN = re.compile(rf"{_SPACE}+name(?:{_SPACE}|=)")
 _ENTITY = re.compile(r"&(lt|gt|amp|quot|apos);")
 _CHARACTERS = {"lt": "<", "gt": ">", "amp": "&", "quot": '"', "apos": "'"}
 _FENCE = re.compile(r" {0,3}```")
@@ -57,8 +59,7 @@ def opening_tag(text: str, at: int) -> OpeningTag | Reading:
     found = _TAG.match(text, at)
     if found is None:
         fits = len(text) - at < _LONGEST_TAG and (OPEN.startswith(text[at:]) or _BEGINNING.fullmatch(text, at))
-        names = _names(text[at + len(OPEN) :]) if fits else [""]
-        return Reading.MORE if names == [] or (len(names) == 1 and names[0]) else Reading.TEXT
+        return Reading.MORE if fits and _may_name_one(text[at + len(OPEN) :]) else Reading.TEXT
     names = _names(found.group(1))
     if len(names) != 1 or not names[0] or found.end() - at > _LONGEST_TAG:
         return Reading.TEXT
@@ -68,6 +69,13 @@ def opening_tag(text: str, at: int) -> OpeningTag | Reading:
 def _names(attributes: str) -> list[str]:
     """The values of the whole attributes called `name`."""
     return [pair[1] or pair[2] for pair in _PAIR.findall(attributes) if pair[0] == "name"]
+
+
+def _may_name_one(attributes: str) -> bool:
+    """Whether attributes that are still coming may name exactly one call: no name is empty, and no second one began."""
+    names = _names(attributes)
+    begun = _NAME_BEGUN.match(_WHOLE.sub("", attributes)) is not None
+    return all(names) and len(names) + begun <= 1
 
 
 @dataclass(slots=True)

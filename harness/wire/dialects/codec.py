@@ -1,11 +1,13 @@
 """A codec that judges and answers in a dialect: the provider's own, with the dialect's rules and habits."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
-from harness.vocabulary.content import JsonObject, JsonValue
+from harness.vocabulary.content import JsonObject, JsonValue, ToolCall
 from harness.vocabulary.trace import Violation
 from harness.vocabulary.turn import ModelTurn
+from harness.vocabulary.usage import NO_USAGE
 from harness.wire.codec import UNKNOWN, Circumstances, Codec, Decoded, UndecodableRequest, UnencodableTurn
 from harness.wire.dialects.answers import chunks_of, whole_of
 from harness.wire.dialects.ids import with_ids
@@ -84,6 +86,16 @@ class DialectCodec:
         """See Codec. Raises UnencodableTurn for more calls than the server gives at once."""
         self._expect_calls(turn)
         return chunks_of(self._own.stream(turn, model=model, n=n, payload=payload), self._speech.answers)
+
+    def said(self, turn: ModelTurn) -> ModelTurn:
+        """The turn as this server gives it: without the ids and the usage that it does not send."""
+        ways = self._speech.answers
+        if ways.call_ids in ("absent", "empty"):
+            parts = tuple(
+                replace(part, call_id="") if isinstance(part, ToolCall) else part for part in turn.message.content
+            )
+            turn = replace(turn, message=replace(turn.message, content=parts))
+        return replace(turn, usage=NO_USAGE) if ways.usage == "absent" else turn
 
     def _expect_calls(self, turn: ModelTurn) -> None:
         most = self._speech.answers.calls_at_once
