@@ -154,6 +154,15 @@ def test_another_spelling_of_each_event_changes_nothing(transport: str, spelling
 
 
 @transports
+def test_a_split_inside_an_event_of_several_lines_changes_nothing(transport: str) -> None:
+    """A line end that is cut in two must not end the event: its other lines would be lost."""
+    events = sent(transport, TURNS["refused"])
+    body = remade(events, SPELLINGS["over several data lines"]).replace(b"\n", b"\r\n")
+    expected = read(transport, b"".join(events))
+    assert all(read(transport, body[:at], body[at:]) == expected for at in range(len(body)))
+
+
+@transports
 @given(data=st.data())
 def test_a_plain_answer_gives_the_turn_of_its_stream(transport: str, data: st.DataObject) -> None:
     """But for arguments that no plain answer of Messages can hold, and which it gives as an empty object."""

@@ -27,6 +27,7 @@ from harness.checks import (
     synthesis,
     tools,
     turn,
+    verdicts,
     views,
     wire,
 )
@@ -73,6 +74,7 @@ _ALL = (
     Check("loop.progress.retry-budget", progress.retry_budget),
     Check("loop.progress.changing-outcome", progress.changing_outcome),
     Check("loop.progress.fail-closed", progress.fail_closed),
+    Check("loop.progress.verdict", verdicts.verdict),
     Check("loop.synthesis.instruction", synthesis.instruction),
     Check("loop.synthesis.no-leak", synthesis.no_leak),
     Check("loop.synthesis.tool-choice", synthesis.tool_choice, _NATIVE),

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from harness.loop.breaker import Breaker, record
-from harness.loop.progress import NO_PROGRESS
+from harness.loop.progress import NO_PROGRESS, is_known
 from harness.vocabulary.settings import RunSettings
-from harness.vocabulary.tools import CallRecord, Effect, OutcomeClass, Repetition, ToolDeclaration, ToolDefinition
+from harness.vocabulary.tools import CallRecord, Effect, Repetition, ToolDeclaration, ToolDefinition
 
 _NO_CAP = 2**62
 _SCHEMA: dict[str, object] = {"type": "object"}
@@ -85,6 +85,8 @@ class Detector:
     def feed(self, call: CallRecord, tokens: int = 0) -> None:
         """One more call. `tokens` is what it cost, arguments and outcome."""
         self.calls += 1
+        if not call.counted:
+            return
         trace = self._traces.get(call.trace_id)
         if trace is None:
             trace = self._traces[call.trace_id] = _Trace(Breaker(), {}, {}, [])
@@ -124,7 +126,7 @@ class Detector:
         line.take(self.calls, tokens, due=call.signature in after.due)
 
     def _stuck(self, trace: _Trace, call: CallRecord, tokens: int, after: Breaker) -> None:
-        if call.outcome is None or call.outcome is OutcomeClass.UNCERTAIN:
+        if not is_known(call):
             return
         line = trace.stuck.get(call.tool)
         outcome = call.outcome_hash or ""

@@ -9,6 +9,7 @@ from dataclasses import replace
 from enum import Enum
 from typing import Any
 
+from harness.loop.detect import classify
 from harness.loop.events import Effect, Emit, Event, Finish, ModelReplied, Step, ToolFinished, WriteCheckpoint
 from harness.loop.instructions import outcome_result, platform_result
 from harness.loop.settle import settle
@@ -67,7 +68,19 @@ def rest(state: LoopState) -> tuple[Effect, ...]:
     checkpoint, and again to whoever resumes it, since a kill between the two must not swallow it."""
     outcome = state.outcome or suspended(state)
     name, fields = _LAST_WORD[outcome.status]
-    return Emit(name, {field: _plain(getattr(outcome, field)) for field in fields}), Finish(outcome)
+    said = {field: _plain(getattr(outcome, field)) for field in fields}
+    repeated = _repetitions(state) if outcome.status is not Status.SUSPENDED else {}
+    return Emit(name, said | ({"verdicts": repeated} if repeated else {})), Finish(outcome)
+
+
+def _repetitions(state: LoopState) -> dict[str, str]:
+    """What the repeated calls of each tool came to (loop.progress.verdict)."""
+    if not state.breaker.stuck and len(state.breaker.lines) == len(state.ledger):
+        return {}
+    declared = {tool.name: tool for tool in state.task.tools}
+    threshold = state.task.settings.identical_call_threshold
+    found = classify(state.ledger, declared, threshold=threshold)
+    return {tool: verdict.value for tool, verdict in found.items()}
 
 
 def _plain(value: Any) -> Any:

@@ -81,15 +81,6 @@ def _words(scenario: Scenario) -> Mistakes:
             )
 
 
-def _unjudged(scenario: Scenario) -> Mistakes:
-    if scenario.expect.verdicts is not None:
-        yield Placed(
-            ("expect", "verdicts"),
-            "`verdicts` is judged by loop.progress.verdict, which has no checker yet",
-            "leave it out",
-        )
-
-
 def _exhausted(scenario: Scenario) -> Mistakes:
     """A script that no right subject can end on: its last turn gives nothing that could be the expected answer."""
     last = scenario.script[-1]
@@ -263,7 +254,6 @@ def _calls(scenario: Scenario) -> Mistakes:
 
 _LOOKS: tuple[Callable[[Scenario], Mistakes], ...] = (
     _words,
-    _unjudged,
     _exhausted,
     _twice,
     _settings,

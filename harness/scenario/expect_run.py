@@ -147,6 +147,11 @@ def _usage(expect: Expect, seen: Seen) -> Look:
         yield from same(f"usage.{name}", getattr(expect.usage, name), actual)
 
 
+def _verdicts(expect: Expect, seen: Seen) -> Look:
+    for tool, wanted in (expect.verdicts or {}).items():
+        yield from same(f"verdicts.{tool}", wanted, seen.verdicts.get(tool))
+
+
 RUN_KEYS: Mapping[str, tuple[Callable[[Expect, Seen], Look], str | None]] = {
     "outcome": (_outcome, None),
     "reason": (_field("reason"), None),
@@ -165,6 +170,7 @@ RUN_KEYS: Mapping[str, tuple[Callable[[Expect, Seen], Look], str | None]] = {
     "resets": (_counter("resets"), "usage"),
     "results": (_results, None),
     "events": (_events, "events"),
+    "verdicts": (_verdicts, "events"),
     "checkpoints": (_checkpoints, "checkpoints"),
     "waits": (_waits, "waits"),
     "usage": (_usage, "usage"),

@@ -1,7 +1,7 @@
 """What a trace shows, gathered once for the expectations of a scenario. Reads only the trace and the outcome."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from harness.scenario.arms import Arm
@@ -32,6 +32,7 @@ class Seen:
     requests: tuple[RequestSent, ...]
     executed: Counter[str]
     events: tuple[str, ...]
+    verdicts: Mapping[str, str]
     checkpoints: tuple[str, ...]
     waits: tuple[float, ...]
     calls: tuple[ToolCall, ...]
@@ -63,8 +64,16 @@ def look(
         requests=tuple(one for one in trace if isinstance(one, RequestSent)),
         executed=Counter(one.tool for one in trace if isinstance(one, ToolStarted)),
         events=tuple(one.name for one in trace if isinstance(one, EventEmitted)),
+        verdicts=_verdicts(trace),
         checkpoints=tuple(one.trigger for one in trace if isinstance(one, CheckpointWritten)),
         waits=tuple(one.seconds for one in trace if isinstance(one, Waited)),
         calls=tuple(call for message in said[before:] for call in message.calls),
         results={result.call_id: result for result in results},
     )
+
+
+def _verdicts(trace: Sequence[Record]) -> Mapping[str, str]:
+    """What the run's last word says of repeated calls, by tool."""
+    said = [one.fields["verdicts"] for one in trace if isinstance(one, EventEmitted) and "verdicts" in one.fields]
+    found: Mapping[str, str] = said[-1] if said else {}
+    return found

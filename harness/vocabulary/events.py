@@ -14,9 +14,9 @@ class EventName(StrEnum):
     RUN_STARTED = "run.started"  # settings that were recorded with the run
     RUN_RESUMED = "run.resumed"  # version
     RUN_SUSPENDED = "run.suspended"  # waiting_for
-    RUN_COMPLETED = "run.completed"  # truncated, refused
-    RUN_FAILED = "run.failed"  # reason, error_class
-    RUN_CANCELLED = "run.cancelled"  # reason
+    RUN_COMPLETED = "run.completed"  # truncated, refused, verdicts
+    RUN_FAILED = "run.failed"  # reason, error_class, verdicts
+    RUN_CANCELLED = "run.cancelled"  # reason, verdicts
     STEP_STARTED = "step.started"  # step
     SYNTHESIS_ENTERED = "synthesis.entered"  # control, reset_cap (the cap, where it kept back a reset)
     MODEL_ATTEMPTED = "model.attempted"  # step, attempt, control
