@@ -142,10 +142,15 @@ def _explained(name: str) -> int:
     from difflib import get_close_matches
 
     from harness.wire.catalogue import rules
+    from harness.wire.lifecycle import stream_rules
 
-    known = rules()
+    known, streams = rules(), stream_rules()
+    if name in streams:
+        row = streams[name]
+        click.echo(f"rule     {row.id}\ndemands  {row.statement}\nsource   {row.source}")
+        return Exit.KEPT
     if name not in known:
-        near = get_close_matches(name, known, 1)
+        near = get_close_matches(name, [*known, *streams], 1)
         hint = f"did you mean {near[0]!r}?" if near else "`harness lint` names the rules in its findings"
         raise CommandError(f"no wire rule is called {name!r}; {hint}")
     rule = known[name]

@@ -72,66 +72,15 @@ arguments = objects.map(lambda value: json.dumps(value, ensure_ascii=False)) | s
 )
 """Raw argument text, decodable or not."""
 names = st.sampled_from(["search", "clock", "write_file", "a-b_C9"])
-invented = names | st.sampled_from(
-    ["bank.transfer!", "weird name/✓", "", "n" * 65, "n" * 129, "a\nb", '<&">', "é", "a "]
-)
-"""Names of called tools as a model can write them, declared or not."""
-TOOLS = tuple(
-    ToolDefinition(name=name, description=f"Does {name}.", parameters={"type": "object", "properties": {}})
-    for name in ("search", "clock", "write_file", "a-b_C9")
-)
-_IMAGE = Image("image/png", "aVZCT1J3MEtHZ28=")
 
 
-def _opaque(transport: str, n: int) -> AssistantPart | None:
+def own_reasoning(transport: str, n: int) -> AssistantPart | None:
     """A piece of a provider's own reasoning."""
     if transport == "openai-responses":
         return Opaque(transport, {"type": "reasoning", "id": f"rs_{n}", "summary": [], "encrypted_content": f"c{n}"})
     if transport == "anthropic-messages":
         return Opaque(transport, {"type": "thinking", "thinking": f"thought {n}", "signature": f"c{n}"})
     return None
-
-
-@st.composite
-def _results(draw: st.DrawFn, calls: tuple[ToolCall, ...]) -> list[Item]:
-    made: list[Item] = []
-    for call in calls:
-        failed = draw(st.booleans())
-        code = draw(st.sampled_from(list(ReasonCode))).value if failed else None
-        text = draw(texts(0))
-        said = Text(f"{REASON_LINE.format(code=code)}\n{text}" if code else text)
-        content: tuple[ResultPart, ...] = (said, _IMAGE) if draw(st.integers(0, 5)) == 0 else (said,)
-        made.append(
-            ToolResult(call_id=call.call_id, tool=call.name, content=content, is_error=failed, reason_code=code)
-        )
-    return made
-
-
-@st.composite
-def requests(draw: st.DrawFn, transport: str) -> ModelRequest:
-    """A legal request of any loop, for one transport (whose own reasoning it may replay)."""
-    items: list[Item] = [UserMessage((Text(draw(texts())),))]
-    number = 0
-    for step in range(draw(st.integers(0, 3))):
-        calls = []
-        for _ in range(draw(st.integers(1, 3))):
-            number += 1
-            calls.append(ToolCall(f"x{number}", draw(invented), draw(arguments)))
-        thought = _opaque(transport, step) if draw(st.booleans()) else None
-        said = [Text(draw(texts()))] if draw(st.booleans()) else []
-        parts: list[AssistantPart] = [*([thought] if thought else []), *said, *calls]
-        items.append(AssistantMessage(tuple(parts)))
-        items += draw(_results(tuple(calls)))
-    synthesis = draw(st.sampled_from([None, *CONTROL_NAMES]))
-    return ModelRequest(
-        model="sim-model",
-        system=draw(texts()),
-        tools=TOOLS,
-        items=tuple(items),
-        control=control(synthesis) if synthesis else None,
-        tool_choice="none" if synthesis else None,
-        max_output_tokens=draw(st.none() | st.integers(64, 9000)),
-    )
 
 
 def _parts(transport: str) -> st.SearchStrategy[list[AssistantPart]]:
@@ -141,7 +90,7 @@ def _parts(transport: str) -> st.SearchStrategy[list[AssistantPart]]:
 
     def joined(given: tuple[list[Text], list[tuple[str, str]], bool]) -> list[AssistantPart]:
         said, asked, thinks = given
-        own = _opaque(transport, 0) if thinks else None
+        own = own_reasoning(transport, 0) if thinks else None
         made = [ToolCall(f"call_{n}", name, raw) for n, (name, raw) in enumerate(asked)]
         return [*([own] if own else []), *said, *made]
 

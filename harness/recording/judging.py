@@ -18,9 +18,13 @@ from harness.vocabulary.trace import Violation
 from harness.vocabulary.turn import ModelFault
 from harness.wire.codec import Codec, Decoded, UndecodableRequest
 from harness.wire.dialects import codec_of, load, of_host
+from harness.wire.lifecycle import validate
 from harness.wire.registry import codec
 
-Kind: TypeAlias = Literal["rejected", "unparsed", "round_trip_failed", "recorded_ok_rejected", "recorded_fault_missed"]
+_PROVIDERS = frozenset({"", "api.openai.com", "api.anthropic.com"})
+Kind: TypeAlias = Literal[
+    "rejected", "unparsed", "round_trip_failed", "recorded_ok_rejected", "recorded_fault_missed", "stream"
+]
 _CONFLICTS = (400, 422)
 _SEEN_BY_THE_PROVIDER_ONLY = (
     ("the account", r"api key|authentication|credit|quota|billing|permission|not allowed"),
@@ -95,10 +99,26 @@ def judged(exchange: Exchange, *, dialect: str | None = None) -> Judged:
         if fault is not None:
             findings.append(_finding(exchange, "unparsed", "parse", "response", fault))
         lost = lost or answer
+        findings += _about_stream(exchange, exchange.response, native=_is_native(exchange))
     if lost is not None:
         findings.append(_finding(exchange, "round_trip_failed", "round-trip", "", lost))
     tried = parsed is not None or decoded is not None
     return Judged(exchange, accepted, parsed, (lost is None) if tried else None, tuple(findings))
+
+
+def _is_native(exchange: Exchange) -> bool:
+    """Whether the provider itself answered, as far as is known."""
+    return exchange.host in _PROVIDERS and "compat" not in exchange.tags
+
+
+def _about_stream(exchange: Exchange, body: Body, *, native: bool) -> list[Finding]:
+    """What breaks the order and the discipline of a stream's events."""
+    if body.kind != "sse":
+        return []
+    return [
+        _finding(exchange, "stream", one.rule, f"response event {one.event} {one.pointer}", one.message)
+        for one in validate(exchange.transport, body.data, native=native)
+    ]
 
 
 def _is_2xx(status: int | None) -> bool:

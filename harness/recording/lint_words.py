@@ -14,6 +14,7 @@ _WORDS: dict[Kind, str] = {
     "recorded_fault_missed": "FAULT MISSED",
     "unparsed": "UNPARSED",
     "round_trip_failed": "ROUND TRIP",
+    "stream": "STREAM",
     "rejected": "ILLEGAL",
 }
 """In the order in which they are printed; the first two are faults of this judge, not of the traffic."""
