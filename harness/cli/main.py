@@ -49,6 +49,12 @@ def _detect() -> click.Command:
     return detect
 
 
+def _compare() -> click.Command:
+    from harness.cli.compare_command import compare
+
+    return compare
+
+
 def _serve() -> click.Command:
     from harness.cli.serve_command import serve
 
@@ -73,6 +79,7 @@ COMMANDS: dict[str, tuple[str, Callable[[], click.Command]]] = {
     "show": ("Show a scenario, or a requirement and what proves it.", _show),
     "replay": ("Run one failing case again, by its code.", _replay),
     "lint": ("Judge captured provider traffic.", _lint),
+    "compare": ("Compare two runs: what fails now and did not.", _compare),
     "detect": ("Tell retry, progress and recursion apart in recorded tool calls.", _detect),
     "serve": ("Play scenarios on a loopback URL, for any client in any language.", _serve),
     "doctor": ("Tell what is installed and where each setting comes from.", _doctor),

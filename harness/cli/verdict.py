@@ -45,6 +45,10 @@ def _write_reports(record: RunRecord, output: Path) -> None:
     from harness.reports.markdown import markdown_summary
 
     (output / "junit.xml").write_text(junit_xml(record), encoding="utf-8", newline="\n")
+    from harness.reports.html import html_report
+    from harness.suite.promises import requirements
+
+    (output / "report.html").write_text(html_report(record, requirements()), encoding="utf-8", newline="\n")
     (output / "summary.md").write_text(markdown_summary(record), encoding="utf-8", newline="\n")
 
 
