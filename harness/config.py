@@ -71,20 +71,29 @@ def _table(file: Path) -> dict[str, Any] | None:
     if not file.is_file():
         return None
     try:
-        whole = tomllib.loads(file.read_text(encoding="utf-8"))
+        whole = tomllib.loads(file.read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        raise ConfigurationError(f"{file}: cannot be read: {error.strerror}; mend its permissions") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         if file.name == "pyproject.toml":
             raise ConfigurationError(f"{file}: not TOML ({error}); mend the file") from None
         raise ConfigurationError(f"{file}: not TOML ({error}); mend the line") from None
-    table: Any = whole if file.name == "harness.toml" else whole.get("tool", {}).get("harness")
+    table: Any = whole if file.name == "harness.toml" else _tool_table(whole)
     if table is None:
         return None
+    if not isinstance(table, dict):
+        raise ConfigurationError(f"{file}: tool.harness must be a table; write [tool.harness] and keys below it")
     for key in table:
         if key not in KEYS:
             near = get_close_matches(key, KEYS, 1)
             hint = f"did you mean {near[0]!r}?" if near else f"known keys: {', '.join(KEYS)}"
             raise ConfigurationError(f"{file}: unknown key {key!r}; {hint}")
     return dict(table)
+
+
+def _tool_table(whole: dict[str, Any]) -> Any:
+    tools = whole.get("tool")
+    return tools.get("harness") if isinstance(tools, dict) else None
 
 
 def _from_flag(key: str, value: Any) -> Any:

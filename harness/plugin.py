@@ -76,4 +76,5 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 
         # Attributes of a report travel from a worker process as they are, if they are plain data.
         vars(report)["harness"] = to_json(result)
+        vars(report)["harness_calls"] = getattr(item, "calls", [])
     return report

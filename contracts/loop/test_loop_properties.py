@@ -1,225 +1,260 @@
-"""Properties of the pure loop over generated models: whatever a model does, the budgets hold, every call is answered
-once and in order, the history only grows, and each request is legal on every wire.
+"""Properties of the loop over generated runs: whatever models, tools and people do, the budgets hold, every call is
+answered once and in order, the history only grows, and each request is legal on every wire.
 
-A generated model is a list of turns; a turn is text, nothing, a fault, or a batch of calls by tool and argument, so
-that batches overrun budgets, repeat each other, name unknown tools and carry broken arguments.
+What is expected is counted here from the trace, by the words of the rules; the last property asks the judges.
 """
 
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from decimal import Decimal
+from itertools import pairwise
+from typing import Any
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from harness.loop.drive import run_sync
-from harness.loop.memory_store import MemoryStore
-from harness.loop.ports import Ports, SyncPorts
-from harness.loop.task import Task
+from harness.checks.registry import judge
+from harness.checks.requirements import load_requirements
+from harness.contract.generated_runs import GeneratedRun, Move, Surroundings, limits, moves, surroundings
+from harness.data_root import data_root
 from harness.transports.registry import TRANSPORT_IDS, adapter
-from harness.vocabulary.content import AssistantMessage, Item, Text, ToolCall, ToolResult
+from harness.vocabulary.content import AssistantMessage, Item, ToolResult
 from harness.vocabulary.control import ReasonCode
 from harness.vocabulary.outcome import Reason, RunOutcome, Status
-from harness.vocabulary.request import ModelRequest
 from harness.vocabulary.settings import RunLimits, RunSettings
-from harness.vocabulary.stream import StreamEvent, StreamFailed, TurnEnded
-from harness.vocabulary.tools import Effect, OutcomeClass, ToolDeclaration, ToolDefinition, ToolOutcome
-from harness.vocabulary.turn import FaultKind, ModelFault, ModelTurn, StopReason
+from harness.vocabulary.trace import Intervened, RequestSent
+from harness.vocabulary.turn import ModelFault, ModelTurn
+from harness.vocabulary.verdict import VerdictName
+from harness.wire.codec import Circumstances
 from harness.wire.registry import codec
 
-SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}, "additionalProperties": False}
-ARGUMENTS = ('{"n":1}', '{"n":2}', '{"n": 1.0}', "", "{half", '{"n":"x"}')
-Batch: TypeAlias = tuple[tuple[str, str], ...]
-Move: TypeAlias = Batch | str
-calls = st.tuples(st.sampled_from(["read", "put", "pay", "no-such"]), st.sampled_from(ARGUMENTS))
-batches = st.lists(calls, min_size=1, max_size=6).map(tuple) | st.builds(
-    lambda one, n: (one,) * n, calls, st.integers(1, 6)
-)
-"""Batches of any calls, and of one call over and over."""
-moves: st.SearchStrategy[list[Move]] = st.lists(
-    batches | st.sampled_from(["text", "empty", "busy", "broken"]), max_size=12
-)
-outcomes = st.lists(st.sampled_from(list(OutcomeClass)), min_size=1, max_size=5)
+REQUIREMENTS = load_requirements(data_root() / "contracts" / "requirements")
+runs = st.builds(GeneratedRun, moves, surroundings, limits())
+CENT = Decimal("0.01")
 
 
-@st.composite
-def limits(draw: st.DrawFn) -> RunLimits:
-    """Small limits, so that they are met; each reserve below its limit."""
-    steps, calls, tools = (draw(st.integers(1, 9)) for _ in range(3))
-    return RunLimits(
-        max_steps=steps,
-        max_model_calls=calls,
-        max_tool_calls=tools,
-        synthesis_reserve_steps=draw(st.integers(0, steps - 1)),
-        synthesis_reserve_model_calls=draw(st.integers(0, calls - 1)),
-        synthesis_reserve_tool_calls=draw(st.integers(0, tools - 1)),
+def cost(replies: Sequence[ModelTurn | ModelFault]) -> Decimal:
+    """By the price of the runs: one cent a token in, two a token out."""
+    return sum(
+        (CENT * ((one.usage.input_tokens or 0) + 2 * (one.usage.output_tokens or 0)) for one in replies), CENT * 0
     )
 
 
-@dataclass
-class World:
-    """A model that makes its moves in order and then answers; tools whose outcomes come round."""
-
-    moves: list[Move]
-    outcomes: list[OutcomeClass]
-    requests: list[ModelRequest] = field(default_factory=list)
-    histories: list[tuple[Item, ...]] = field(default_factory=list)
-    runs: list[ToolCall] = field(default_factory=list)
-
-    def attempt(self, request: ModelRequest) -> Iterator[StreamEvent]:
-        self.requests.append(request)
-        self.histories.append(tuple(request.items))
-        move = self.moves[len(self.requests) - 1] if len(self.requests) <= len(self.moves) else "text"
-        if move in ("busy", "broken"):
-            kind = FaultKind.TRANSIENT if move == "busy" else FaultKind.PROTOCOL
-            yield StreamFailed(0, ModelFault(kind=kind, message="no"))
-            return
-        yield TurnEnded(0, _turn(move, len(self.requests)))
-
-    def run(self, call: ToolCall, key: str) -> ToolOutcome:
-        self.runs.append(call)
-        return ToolOutcome(outcome=self.outcomes[len(self.runs) % len(self.outcomes)], content=(Text("r" * 40),))
-
-    def ports(self) -> SyncPorts:
-        return Ports(
-            model=self,
-            tools=self,
-            store=MemoryStore(),
-            now=lambda: 0.0,
-            wait=lambda seconds: None,
-            observe=lambda record: None,
-        )
+def turns_with_calls(replies: Sequence[ModelTurn | ModelFault]) -> int:
+    return sum(isinstance(one, ModelTurn) and bool(one.message.calls) for one in replies)
 
 
-def _turn(move: Move, n: int) -> ModelTurn:
-    if isinstance(move, str):
-        text = (Text("The answer."),) if move == "text" else ()
-        return ModelTurn(message=AssistantMessage(text), stop=StopReason.END)
-    calls = tuple(ToolCall(f"c{n}_{place}", tool, raw) for place, (tool, raw) in enumerate(move))
-    return ModelTurn(message=AssistantMessage(calls), stop=StopReason.TOOL_CALLS)
+def tools_before(run: GeneratedRun, request: RequestSent) -> int:
+    place = run.trace.index(request)
+    return sum(one in run.started for one in run.trace[:place])
 
 
-def _tool(name: str, effect: Effect) -> ToolDeclaration:
-    return ToolDeclaration(definition=ToolDefinition(name=name, description=name, parameters=SCHEMA), effect=effect)
+def results(outcome: RunOutcome) -> list[ToolResult]:
+    return [item for item in outcome.conversation if isinstance(item, ToolResult)]
 
 
-TOOLS = (_tool("read", Effect.READ_ONLY), _tool("put", Effect.IDEMPOTENT), _tool("pay", Effect.NON_IDEMPOTENT))
-
-
-def driven(world: World, bounds: RunLimits, **settings: Any) -> RunOutcome:
-    task = Task(
-        run_id="r", system="Be exact.", user="Go.", tools=TOOLS, limits=bounds, settings=RunSettings(**settings)
-    )
-    return run_sync(task, world.ports())
-
-
-@given(moves, outcomes, limits())
-def test_no_limit_is_ever_passed(made: list[Move], outcomes: list[OutcomeClass], bounds: RunLimits) -> None:
-    """loop.budget.fit-before-dispatch, loop.budget.hard-stop, loop.budget.accounting."""
-    world = World(made, outcomes)
-    outcome = driven(world, bounds)
-    assert len(world.runs) <= bounds.max_tool_calls
-    assert len(world.requests) <= bounds.max_model_calls
+@given(runs)
+def test_a_run_ends_within_its_limits(run: GeneratedRun) -> None:
+    """loop.budget.fit-before-dispatch, loop.budget.hard-stop: on every axis, and nothing begins behind the deadline."""
+    outcome, bounds = run.play(), run.bounds
+    assert outcome.status in (Status.COMPLETED, Status.FAILED, Status.CANCELLED)
+    assert outcome.reason != Reason.INTERNAL_ERROR
+    assert len(run.started) <= bounds.max_tool_calls
+    assert len(run.requests) <= bounds.max_model_calls
     assert outcome.counters.steps <= bounds.max_steps
-    assert outcome.counters.tool_calls == len(world.runs)
-    assert outcome.counters.model_calls == len(world.requests)
-    assert outcome.status in (Status.COMPLETED, Status.FAILED)
+    for n, request in enumerate(run.requests):
+        assert bounds.max_cost is None or cost(run.replies[:n]) < bounds.max_cost
+        assert bounds.deadline is None or request.at < bounds.deadline
+    assert bounds.deadline is None or all(one.at < bounds.deadline for one in run.started if one.tool != "read")
 
 
-@given(moves, outcomes, limits())
-def test_every_call_is_answered_once_and_in_order(
-    made: list[Move], outcomes: list[OutcomeClass], bounds: RunLimits
-) -> None:
-    """loop.tools.every-call-answered: in every outcome, whatever ended the run."""
-    items = list(driven(World(made, outcomes), bounds).conversation)
-    place = 0
+@given(runs)
+def test_the_counters_are_what_the_trace_shows(run: GeneratedRun) -> None:
+    """loop.budget.accounting, loop.budget.attempts-count, loop.budget.cost."""
+    outcome = run.play()
+    counters, replies = outcome.counters, run.replies
+    assert counters.model_calls == len(run.requests) == len(replies)
+    assert counters.tool_calls == len(run.started)
+    assert counters.refused_calls == sum(one.reason_code == ReasonCode.BUDGET_EXHAUSTED for one in results(outcome))
+    assert counters.steps == turns_with_calls(replies) + (outcome.status is Status.COMPLETED)
+    assert counters.cost == cost(replies)
+    reported = [one.usage.input_tokens for one in replies if one.usage.input_tokens is not None]
+    assert outcome.usage.input_tokens == (sum(reported) if reported else None)
+    assert outcome.effects == Counter(one.tool for one in run.started if one.tool != "read")
+
+
+@given(runs)
+def test_every_call_is_answered_once_and_in_order(run: GeneratedRun) -> None:
+    """loop.tools.every-call-answered, loop.tools.ids: in every outcome, whatever ended the run, and in each request."""
+    outcome = run.play()
+    for items in (outcome.conversation, *(one.request.items for one in run.requests)):
+        answered(list(items))
+    asked = sum(len(one.message.calls) for one in run.replies if isinstance(one, ModelTurn))
+    assert len(results(outcome)) == asked
+
+
+def answered(items: list[Item]) -> None:
+    place, seen = 0, set[str]()
     while place < len(items):
         item = items[place]
+        assert not isinstance(item, ToolResult), "a result without its call"
         calls = item.calls if isinstance(item, AssistantMessage) else ()
-        results = items[place + 1 : place + 1 + len(calls)]
-        assert [one.call_id for one in results if isinstance(one, ToolResult)] == [call.call_id for call in calls]
+        following = items[place + 1 : place + 1 + len(calls)]
+        assert [getattr(one, "call_id", None) for one in following] == [call.call_id for call in calls]
+        assert not seen & {call.call_id for call in calls}
+        seen |= {call.call_id for call in calls}
         place += 1 + len(calls)
-    assert sum(isinstance(one, ToolResult) for one in items) == sum(
-        len(one.calls) for one in items if isinstance(one, AssistantMessage)
+
+
+@given(runs)
+def test_only_calls_that_ran_have_a_result_of_their_own(run: GeneratedRun) -> None:
+    """loop.budget.refusal-is-a-result, loop.approval.once: nothing runs twice, nothing refused or denied runs."""
+    outcome = run.play()
+    ran = Counter(one.call_id for one in run.started)
+    assert set(ran.values()) <= {1}
+    own = {None, ReasonCode.FAILED, ReasonCode.TIMED_OUT, ReasonCode.OUTCOME_UNKNOWN}
+    assert {one.call_id for one in results(outcome) if one.reason_code in own} == set(ran)
+
+
+@given(runs)
+def test_the_first_calls_that_fit_are_dispatched(run: GeneratedRun) -> None:
+    """loop.budget.fit-before-dispatch: behind a refused call of a batch no other call runs."""
+    outcome = run.play()
+    ran, refused = {one.call_id for one in run.started}, False
+    for item in outcome.conversation:
+        refused = refused and not isinstance(item, AssistantMessage)
+        if isinstance(item, ToolResult):
+            assert not (refused and item.call_id in ran)
+            refused = refused or item.reason_code == ReasonCode.BUDGET_EXHAUSTED
+
+
+@given(runs)
+def test_the_history_only_grows_and_the_prefix_is_frozen(run: GeneratedRun) -> None:
+    """loop.context.prefix-frozen; a run this small elides nothing."""
+    run.play()
+    requests = [one.request for one in run.requests]
+    for before, after in pairwise(requests):
+        assert after.items[: len(before.items)] == before.items
+        assert (after.system, after.tools) == (before.system, before.tools)
+
+
+@given(runs)
+def test_each_request_is_legal_on_every_wire(run: GeneratedRun) -> None:
+    """wire.legal: whatever the model did, nothing is sent that a provider would refuse."""
+    run.play()
+    for request in [one.request for one in run.requests]:
+        resuming = Circumstances(resuming=request.paused is not None)
+        for transport in TRANSPORT_IDS:
+            payload = json.loads(adapter(transport).render(request, stream=True))
+            assert codec(transport).judge(payload, resuming) == []
+
+
+@given(runs)
+def test_on_each_wire_a_payload_goes_on_from_the_one_before(run: GeneratedRun) -> None:
+    """loop.context.prefix-frozen on the wire: but for the control and a paused turn, which come and go."""
+    run.play()
+    lasting = [replace(one.request, control=None, tool_choice=None, paused=None) for one in run.requests]
+    for transport in TRANSPORT_IDS:
+        sent = [json.loads(adapter(transport).render(request, stream=True)) for request in lasting]
+        for before, after in pairwise(sent):
+            assert extends(before, after), transport
+
+
+def extends(before: dict[str, Any], after: dict[str, Any]) -> bool:
+    growing = "input" if "input" in before else "messages"
+    same = {key: value for key, value in before.items() if key != growing}
+    return same == {key: value for key, value in after.items() if key != growing} and (
+        after[growing][: len(before[growing])] == before[growing]
     )
 
 
-@given(moves, outcomes, limits())
-def test_the_refused_are_counted_and_never_run(
-    made: list[Move], outcomes: list[OutcomeClass], bounds: RunLimits
-) -> None:
-    """loop.budget.refusal-is-a-result."""
-    world = World(made, outcomes)
-    outcome = driven(world, bounds)
-    refused = [
-        item.call_id
-        for item in outcome.conversation
-        if isinstance(item, ToolResult) and item.reason_code == ReasonCode.BUDGET_EXHAUSTED
-    ]
-    assert len(refused) == outcome.counters.refused_calls
-    assert not set(refused) & {call.call_id for call in world.runs}
+def due(run: GeneratedRun, n: int) -> str | None:
+    """The budget control of the `n`th request, from what was charged before it (loop.budget.reserve-is-synthesis)."""
+    bounds, replies = run.bounds, run.replies[:n]
+    tools = tools_before(run, run.requests[n])
+    left = {
+        "steps": bounds.max_steps - turns_with_calls(replies),
+        "model_calls": bounds.max_model_calls - n,
+        "tool_calls": bounds.max_tool_calls - tools,
+        "cost": None if bounds.max_cost is None else bounds.max_cost - cost(replies),
+    }
+    if tools >= bounds.max_tool_calls:
+        return "tool_calls"
+    reserves = {name: bounds.reserve(name) for name in left}
+    low = [name for name, rest in left.items() if rest is not None and reserves[name] and rest <= reserves[name]]
+    return low[0] if low else None
 
 
-@given(moves, outcomes, limits())
-def test_the_history_only_grows_and_the_prefix_is_frozen(
-    made: list[Move], outcomes: list[OutcomeClass], bounds: RunLimits
-) -> None:
-    """loop.context.prefix-frozen; a run this small elides nothing."""
-    world = World(made, outcomes)
-    driven(world, bounds)
-    for before, after in zip(world.histories, world.histories[1:], strict=False):
-        assert after[: len(before)] == before
-    assert len({(request.system, len(request.tools)) for request in world.requests}) <= 1
+@given(runs)
+def test_a_control_is_named_for_the_first_dimension_that_is_low(run: GeneratedRun) -> None:
+    """loop.budget.reserve-is-synthesis, loop.breaker.overlap: this control when it is due, no other budget's."""
+    run.play()
+    for n, sent in enumerate(run.requests):
+        control = sent.request.control.name if sent.request.control else None
+        assert control == due(run, n) or (due(run, n) is None and control == "repeated_tool_calls")
+        assert sent.request.tool_choice == ("none" if control else None)
 
 
-@given(moves, outcomes, limits())
-def test_each_request_is_legal_on_every_wire(made: list[Move], outcomes: list[OutcomeClass], bounds: RunLimits) -> None:
-    """wire.legal: whatever the model did, nothing is sent that a provider would refuse."""
-    world = World(made, outcomes)
-    driven(world, bounds)
-    for request, items in zip(world.requests, world.histories, strict=True):
-        for transport in TRANSPORT_IDS:
-            payload = json.loads(adapter(transport).render(_at(request, items), stream=True))
-            assert codec(transport).judge(payload) == []
-
-
-def _at(request: ModelRequest, items: tuple[Item, ...]) -> ModelRequest:
-    return replace(request, items=items)
+@given(runs)
+def test_no_ordinary_request_follows_a_synthesis_one(run: GeneratedRun) -> None:
+    """loop.breaker.no-extra-allowance, loop.budget.reserve-violation: a call that comes back ends the run unheard."""
+    run.play()
+    modes = [one.request.tool_choice for one in run.requests]
+    assert modes == sorted(modes, key=lambda mode: mode is not None)
+    if "none" in modes:
+        place = run.trace.index(run.requests[modes.index("none")])
+        assert not any(one in run.started for one in run.trace[place:])
 
 
 PAY = ("pay", '{"n":1}')
 
 
-@given(moves, outcomes, st.integers(1, 6), st.integers(2, 6))
+@given(moves, surroundings, st.integers(1, 6), st.integers(2, 6))
 def test_no_signature_runs_as_often_as_the_threshold(
-    made: list[Move], outcomes: list[OutcomeClass], times: int, threshold: int
+    made: list[Move], around: Surroundings, times: int, threshold: int
 ) -> None:
     """loop.breaker.hard-limit-before-dispatch, for a tool that is no observation: nothing restarts its count."""
-    world = World([(PAY,) * times, *made], outcomes)
-    bounds = RunLimits(max_steps=20, max_model_calls=20, max_tool_calls=40)
-    outcome = driven(world, bounds, identical_call_threshold=threshold)
-    paid = sum((call.name, call.arguments) == PAY for call in world.runs)
+    bounds = RunLimits(max_steps=20, max_model_calls=20, max_tool_calls=60)
+    settings = RunSettings(identical_call_threshold=threshold)
+    run = GeneratedRun([(PAY,) * times, *made], around._replace(stop=None), bounds, settings)
+    outcome = run.play()
+    paid = sum(one.tool == "pay" and json.loads(one.arguments) == {"n": 1} for one in run.started if one.arguments)
     assert paid < threshold
     if times >= threshold:
         assert (paid, outcome.reason) == (0, Reason.TOOL_LOOP_DETECTED)
 
 
-@given(moves, outcomes, limits())
-def test_synthesis_allows_no_tool_and_the_run_ends_with_it(
-    made: list[Move], outcomes: list[OutcomeClass], bounds: RunLimits
-) -> None:
-    """loop.synthesis.tool-choice, loop.breaker.no-extra-allowance: no ordinary request follows a synthesis one."""
-    world = World(made, outcomes)
-    driven(world, bounds)
-    modes = [request.tool_choice for request in world.requests]
-    assert modes == sorted(modes, key=lambda mode: mode is not None)
-    assert all((request.control is not None) == (request.tool_choice == "none") for request in world.requests)
+@given(runs)
+def test_nothing_begins_when_somebody_has_cancelled(run: GeneratedRun) -> None:
+    """loop.cancel.points: but for the other calls of a group that was under way."""
+    run.play()
+    stop = next((n for n, one in enumerate(run.trace) if isinstance(one, Intervened) and one.do == "cancel"), None)
+    later = [] if stop is None else run.trace[stop:]
+    assert not any(isinstance(one, RequestSent) for one in later)
+    assert not any(one in run.started and one.tool != "read" for one in later)
 
 
-@given(moves, outcomes, limits())
-def test_two_runs_of_one_world_are_equal(made: list[Move], outcomes: list[OutcomeClass], bounds: RunLimits) -> None:
+@given(runs)
+def test_two_runs_of_one_world_are_equal(run: GeneratedRun) -> None:
     """The machine holds no clock and no randomness."""
-    ends = [driven(World(made, outcomes), bounds) for _ in range(2)]
-    assert list(ends[0].conversation) == list(ends[1].conversation)
-    assert (ends[0].status, ends[0].reason, ends[0].counters) == (ends[1].status, ends[1].reason, ends[1].counters)
+    again = GeneratedRun(run.moves, run.around, run.bounds)
+    one, other = run.play(), again.play()
+    assert list(one.conversation) == list(other.conversation)
+    assert replace(one, conversation=()) == replace(other, conversation=())
+
+
+@given(runs)
+@example(
+    GeneratedRun(
+        [(PAY,) * 3, "pause", "busy", (("ask", ""),) * 2],
+        Surroundings(),
+        RunLimits(max_steps=9, max_model_calls=9, max_tool_calls=4),
+    )
+)
+def test_no_judge_finds_a_broken_promise(run: GeneratedRun) -> None:
+    """Every check of the requirements, over whatever happened."""
+    run.play()
+    found = judge(run.trace, proves=(), requirements=REQUIREMENTS)
+    assert [one for one in found if one.verdict is VerdictName.FAIL] == []

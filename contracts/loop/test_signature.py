@@ -100,3 +100,10 @@ def test_an_outcome_is_hashed_by_class_and_content_without_volatile_parts() -> N
     tool = _tool(volatile_outcome=("/at",))
     one, other = (outcome_hash(ToolOutcome(outcome=OutcomeClass.OK, data=data), tool) for data in (early, late))
     assert one == other
+
+
+@pytest.mark.parametrize("data", [{"x": float("nan")}, [float("inf")], {"x": {1, 2}}])
+def test_an_outcome_that_json_cannot_hold_has_a_hash_all_the_same(data: object) -> None:
+    outcome = ToolOutcome(outcome=OutcomeClass.OK, data=data)
+    assert outcome_hash(outcome, None) == outcome_hash(outcome, None)
+    assert outcome_hash(outcome, None) != outcome_hash(ToolOutcome(outcome=OutcomeClass.OK, data={"x": 1}), None)

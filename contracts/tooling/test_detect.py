@@ -168,6 +168,54 @@ def test_an_otlp_export_is_read_in_the_order_of_time(indent: int | None) -> None
     assert streak["trace_id"] == "a" * 32
 
 
+SCENARIO = "counters-survive-a-crash"
+"""Four identical calls, and a kill among them."""
+TOLD = {"tool", "signature", "outcome", "counted", "step", "trace_id", "span_id", "latency_ms", "scenario", "arm"}
+
+
+def run_scenario(*words: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "harness", "run", SCENARIO, "--depth", "sim", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=Path(__file__).parents[2])
+
+
+def told(n: int, **more: Any) -> dict[str, Any]:
+    """A call as a run tells it."""
+    outcome = {"class": "error", "hash": "b" * 64}
+    return {"tool": "search", "signature": f"{n:064x}", "outcome": outcome, "step": n, "trace_id": "t"} | more
+
+
+def test_calls_that_a_run_told_are_judged_by_signature_and_hash() -> None:
+    assert found([told(n) for n in range(6)]) == [("search", "recursion", 4, 2)]
+    assert found([told(n, outcome={"class": "error", "hash": f"{n}"}) for n in range(6)]) == []
+    assert found([told(0, outcome={"class": "ok", "hash": "same"})] * 5) == [("search", "recursion", 4, 1)]
+
+
+def test_a_call_that_does_not_count_is_no_repetition() -> None:
+    assert found([told(0, outcome=None, counted=False)] * 9) == []
+
+
+def test_what_run_tells_is_what_detect_reads(tmp_path: Path) -> None:
+    file = tmp_path / "told" / "calls.jsonl"
+    ran = run_scenario("--calls", file, "--output", tmp_path / "record")
+    assert ran.returncode == 0, ran.stderr + ran.stdout
+    lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    assert lines
+    assert all(set(line) == TOLD for line in lines)
+    assert {(line["scenario"], line["arm"]) for line in lines} == {(SCENARIO, "sim")}
+    detected = run(file, "--format", "json")
+    assert detected.returncode == 1, detected.stderr
+    (streak,) = json.loads(detected.stdout)["streaks"]
+    assert (streak["stop_at"], streak["saved_calls"]) == (4, 0), "the loop itself stops where it should"
+    assert streak["trace_id"] == lines[0]["trace_id"]
+
+
+def test_a_calls_file_that_cannot_be_written_is_named_before_anything_runs(tmp_path: Path) -> None:
+    ran = run_scenario("--calls", tmp_path)
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert f"{tmp_path}: cannot be written" in ran.stderr
+    assert "Traceback" not in ran.stderr
+
+
 WRONG = (
     ("{half", 2, "neither JSON Lines nor one JSON document"),
     ('{"tool":"a"}\n{half', 2, "standard input:2: not JSON"),
@@ -175,6 +223,10 @@ WRONG = (
     ('{"name":"a"}', 2, "standard input:1: no `tool`"),
     ('{"tool":"a","outcome":{"class":"fine"}}', 2, "`outcome.class` is 'fine'; write ok, error, empty or noop"),
     ('{"tool":""}', 2, "`tool` must be a name"),
+    ('{"tool":"a","signature":7}', 2, "standard input:1: `signature` must be a text"),
+    ('{"tool":"a","signature":"s","outcome":{"class":"ok","hash":7}}', 2, "`outcome.hash` must be a text"),
+    ('{"tool":"a","signature":"s","outcome":{"class":"fine"}}', 2, "`outcome.class` is 'fine'"),
+    ('{"tool":"a","signature":"s","outcome":7}', 2, "`outcome` must be an object"),
     ("", 5, "no tool call was found"),
 )
 

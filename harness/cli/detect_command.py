@@ -25,8 +25,9 @@ _SHOWN = 40
 def detect(file: str, threshold: int, explain: bool, form: str) -> int:
     """Tell retry, progress and recursion apart in recorded tool calls.
 
-    FILE is JSON Lines (one call a line: tool, arguments, outcome {class, text}, trace_id, span_id, latency_ms), an OTLP
-    JSON export, or - for standard input. Calls are counted from 1.
+    FILE is JSON Lines (one call a line: tool, arguments, outcome {class, text}, trace_id, span_id, latency_ms), what
+    `harness run --calls FILE` writes (signature and outcome {class, hash} instead), an OTLP JSON export, or - for
+    standard input. Calls are counted from 1.
 
     Exit codes: 0 no recursion, 1 recursion was found, 2 the file cannot be read, 5 it holds no call.
     """

@@ -4,6 +4,7 @@ import platform
 import sys
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 
 import click
 
@@ -26,7 +27,11 @@ def doctor() -> int:
         setting = config.settings[key]
         shown = setting.value if setting.value is not None else "built in" if key == "scenarios" else "none"
         click.echo(f"setting    {key} = {_words(shown)}  (from {setting.origin})")
-    problems = list(_problems(scenario_folders(config)))
+    problems = [
+        *_problems(scenario_folders(config)),
+        *_subject_problems(config["subject"]),
+        *_baseline_problems(config["expected_failures"]),
+    ]
     for problem in problems:
         click.echo(f"PROBLEM    {problem}")
     if problems:
@@ -46,9 +51,21 @@ def _words(value: object) -> str:
     return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
-def _problems(folders: tuple[object, ...]) -> Iterator[str]:
-    from pathlib import Path
+def _subject_problems(name: str) -> Iterator[str]:
+    from harness.suite.subjects import UnknownSubject, subject_named
 
+    try:
+        subject_named(name)
+    except UnknownSubject as error:
+        yield str(error)
+
+
+def _baseline_problems(file: Path | None) -> Iterator[str]:
+    if file is not None and not file.is_file():
+        yield f"{file}: no such baseline; mend `expected_failures`"
+
+
+def _problems(folders: tuple[object, ...]) -> Iterator[str]:
     from harness.checks.requirements import RequirementError
     from harness.scenario.load import load_all
     from harness.scenario.problems import ScenarioError

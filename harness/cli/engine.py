@@ -41,9 +41,14 @@ class Front:
         if report.failed:
             self.problems.append(str(report.longrepr))
 
-    def pytest_internalerror(self, excrepr: Any) -> None:
-        """Pytest itself, or code of ours inside it, failed."""
-        self.problems.append(str(excrepr).strip().splitlines()[-1])
+    def pytest_internalerror(self, excrepr: Any, excinfo: Any) -> bool:
+        """Pytest itself, or code of ours inside it, failed. True: pytest must not print the traceback."""
+        from harness.reports.record import RecordError
+
+        error = excinfo.value
+        told = isinstance(error, RecordError)
+        self.problems.append(str(error) if told else str(excrepr).strip().splitlines()[-1])
+        return True
 
     @pytest.hookimpl(trylast=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:

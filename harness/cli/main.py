@@ -49,6 +49,12 @@ def _detect() -> click.Command:
     return detect
 
 
+def _drift() -> click.Command:
+    from harness.cli.drift_command import drift
+
+    return drift
+
+
 def _compare() -> click.Command:
     from harness.cli.compare_command import compare
 
@@ -80,6 +86,7 @@ COMMANDS: dict[str, tuple[str, Callable[[], click.Command]]] = {
     "replay": ("Run one failing case again, by its code.", _replay),
     "lint": ("Judge captured provider traffic.", _lint),
     "compare": ("Compare two runs: what fails now and did not.", _compare),
+    "drift": ("Tell how SDK types and recordings differ from what is written here.", _drift),
     "detect": ("Tell retry, progress and recursion apart in recorded tool calls.", _detect),
     "serve": ("Play scenarios on a loopback URL, for any client in any language.", _serve),
     "doctor": ("Tell what is installed and where each setting comes from.", _doctor),

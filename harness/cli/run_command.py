@@ -26,6 +26,7 @@ def _options(command: Any) -> Any:
             click.option("--expected-failures", type=click.Path(), help="Baseline of known failures (TOML)."),
             click.option("--format", "form", type=_FORMATS, default="pretty", show_default=True),
             click.option("--output", type=click.Path(), help="Folder of the record and reports."),
+            click.option("--calls", type=click.Path(), help="Write one JSON line a tool call, without its arguments."),
         ]
     ):
         command = option(command)
@@ -151,9 +152,10 @@ def _perform(names: tuple[str, ...], rest: dict[str, Any], jobs: int, **arms: An
         seed=config["seed"],
         output=str(output.absolute()),
         expected_failures=str(config["expected_failures"] or ""),
+        calls=str(Path(rest["calls"]).absolute()) if rest["calls"] else "",
         **arms,
     )
-    _checked(plan)
+    _checked(plan, output)
     total = _count(plan, chosen, scenarios)
     if total == 0:
         raise CommandError("no case was selected: no scenario runs on these arms", Exit.NOTHING_RAN)
@@ -164,17 +166,27 @@ def _perform(names: tuple[str, ...], rest: dict[str, Any], jobs: int, **arms: An
     return say_verdict(code, front, plan, output, rest["form"], sys.stdout)
 
 
-def _checked(plan: RunPlan) -> None:
-    """Say what is wrong with subject and baseline before anything runs."""
+def _checked(plan: RunPlan, output: Path) -> None:
+    """Say what is wrong with subject, baseline, output folder and the file of the calls before anything runs."""
     from harness.reports.baseline import BaselineError
+    from harness.reports.record import RecordError, check_writable
     from harness.suite.runner import CaseRunner
+    from harness.suite.session import RECORD_NAME
     from harness.suite.subjects import UnknownSubject
 
     runner = CaseRunner(plan, None)
     try:
         _ = runner.subject, runner.baseline
-    except (UnknownSubject, BaselineError) as error:
+        check_writable(output / RECORD_NAME)
+    except (UnknownSubject, BaselineError, RecordError) as error:
         raise CommandError(str(error)) from None
+    if plan.calls:
+        from harness.recording.told_calls import CallFile, CallFileError
+
+        try:
+            CallFile(Path(plan.calls))
+        except CallFileError as error:
+            raise CommandError(str(error)) from None
 
 
 def _count(plan: RunPlan, chosen: Sequence[Selected], scenarios: Sequence[Any]) -> int:

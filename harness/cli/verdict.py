@@ -24,8 +24,11 @@ def say_verdict(code: int, front: Front, plan: RunPlan, output: Path, form: str,
     if not front.session.results:
         raise CommandError("nothing ran", Exit.NOTHING_RAN)
     record = read_record(output / RECORD_NAME)
-    _write_reports(record, output)
+    unwritten = _write_reports(record, output)
     _print(record, front.session, output, form, out)
+    if unwritten is not None:
+        where = unwritten.filename or output
+        raise CommandError(f"{where}: a report cannot be written: {unwritten.strerror}; choose another --output folder")
     return Exit.INTERRUPTED if code == _INTERRUPTED else exit_code(front.session)
 
 
@@ -40,16 +43,20 @@ def exit_code(session: RunSession) -> Exit:
     return Exit.KEPT
 
 
-def _write_reports(record: RunRecord, output: Path) -> None:
+def _write_reports(record: RunRecord, output: Path) -> OSError | None:
+    """Write all reports; what kept one from being written, so that the verdict can be said first."""
+    from harness.reports.html import html_report
     from harness.reports.junit import junit_xml
     from harness.reports.markdown import markdown_summary
-
-    (output / "junit.xml").write_text(junit_xml(record), encoding="utf-8", newline="\n")
-    from harness.reports.html import html_report
     from harness.suite.promises import requirements
 
-    (output / "report.html").write_text(html_report(record, requirements()), encoding="utf-8", newline="\n")
-    (output / "summary.md").write_text(markdown_summary(record), encoding="utf-8", newline="\n")
+    try:
+        (output / "junit.xml").write_text(junit_xml(record), encoding="utf-8", newline="\n")
+        (output / "report.html").write_text(html_report(record, requirements()), encoding="utf-8", newline="\n")
+        (output / "summary.md").write_text(markdown_summary(record), encoding="utf-8", newline="\n")
+    except OSError as error:
+        return error
+    return None
 
 
 def _print(record: RunRecord, session: RunSession, output: Path, form: str, out: TextIO) -> None:

@@ -84,7 +84,10 @@ def _tool_choice(request: ModelRequest, tools: Sequence[ToolDefinition], wire: _
 
 
 def _prompt(system: str, items: tuple[Item, ...], wire: _Wire, *, said: bool) -> tuple[str, tuple[Item, ...]]:
-    """A wire whose prompt is its first system message takes the first one of the history for it."""
+    """A wire without blank texts has no blank prompt; one whose prompt is its first system message takes the first one
+    of the history for it."""
+    if not wire.blank_system_messages and not system.strip():
+        return "", items
     first = items[0] if items else None
     if wire.prompt_is_a_message and not system and not said and isinstance(first, SystemMessage):
         return first.text, items[1:]

@@ -128,6 +128,13 @@ def _totals(usage: Usage) -> Usage:
     return replace(told, input_tokens=told.input_tokens or 0, output_tokens=told.output_tokens or 0)
 
 
+def _inclusive(usage: Usage) -> Usage:
+    """A wire that counts cached tokens apart: where the rest is not known, they are all that was read."""
+    told = _reported(usage)
+    cached = (told.cached_tokens or 0) + (told.cache_write_tokens or 0)
+    return _totals(told if told.input_tokens is not None else replace(told, input_tokens=cached))
+
+
 def _every_class(usage: Usage) -> Usage:
     """A wire that must report every class."""
     told = _totals(usage)
@@ -142,6 +149,6 @@ def _every_class(usage: Usage) -> Usage:
 _USAGE: dict[str, Callable[[Usage], Usage]] = {
     "openai-chat": _totals,
     "openai-responses": _every_class,
-    "anthropic-messages": _totals,
+    "anthropic-messages": _inclusive,
     "xml-fallback": _totals,
 }

@@ -23,6 +23,7 @@ from harness.loop.events import (
     MarkEffectSent,
     ModelFailed,
     ModelReplied,
+    Resumed,
     RunTool,
     ToolFinished,
     Wait,
@@ -33,6 +34,7 @@ from harness.loop.machine import advance
 from harness.loop.ports import Ports
 from harness.loop.state import SlotState, new_state
 from harness.loop.task import Task
+from harness.loop.telemetry import CallTeller
 from harness.vocabulary.outcome import ErrorClass, Reason, RunOutcome
 from harness.vocabulary.request import ModelRequest
 from harness.vocabulary.tools import ToolOutcome
@@ -70,11 +72,16 @@ class Driver:
         self._state = new_state(task)
         self._version = 0
         self._events: deque[Event] = deque()
+        self._teller: CallTeller | None = None
 
     def run(self, first: Sequence[Event], version: int = 0) -> Generator[Slow, Any, RunOutcome]:
         """Feed `first`, then whatever comes back, until the run ends or suspends."""
         self._version = version
         self._events.extend(first)
+        if self._ports.told_call is not None:
+            # What a checkpoint holds was told by the life that wrote it.
+            told = sum(len(event.state.ledger) for event in first if isinstance(event, Resumed))
+            self._teller = CallTeller(self._ports.told_call, self._task.run_id, told)
         outcome: RunOutcome | None = None
         while self._events:
             effects = self._advance(self._events.popleft())
@@ -148,6 +155,8 @@ class Driver:
                         trigger=trigger, version=self._version, conversation=state.conversation, pending=pending
                     )
                 )
+                if self._teller is not None:
+                    self._teller.tell(state.ledger, ports.now())
                 ports.performed("write_checkpoint", trigger)
             case MarkEffectSent(call_id):
                 ports.store.mark_effect(self._task.run_id, self._version, call_id)
@@ -176,6 +185,8 @@ class Driver:
     def _finished(self, group: tuple[RunTool, ...], timed: Sequence[Timed]) -> None:
         reason = self._ports.cancelled()
         for run, (outcome, latency_ms) in zip(group, timed, strict=True):
+            if self._teller is not None:
+                self._teller.finished(run.call.call_id, self._ports.now())
             self._events.append(ToolFinished(run.call.call_id, outcome, self._ports.now(), latency_ms, reason))
             self._performed("run_tool", run.call.call_id)
 

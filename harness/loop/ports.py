@@ -12,7 +12,7 @@ from harness.loop.task import Task
 from harness.vocabulary.content import ToolCall
 from harness.vocabulary.request import ModelRequest
 from harness.vocabulary.stream import StreamEvent
-from harness.vocabulary.tools import ToolOutcome
+from harness.vocabulary.tools import CallRecord, ToolOutcome
 from harness.vocabulary.trace import Record
 
 
@@ -98,7 +98,10 @@ def _nothing(effect: str, about: str | None) -> None:
 class Ports(Generic[Model, Tools]):
     """All that a driver needs. `wait` returns an awaitable under the async driver. `cancelled` is polled at the
     cancellation points and gives a reason once somebody cancels. `performed` hears of each effect after it was done
-    (its name, and the call id, trigger or event name); what it raises goes straight through, as a crash would."""
+    (its name, and the call id, trigger or event name); what it raises goes straight through, as a crash would.
+    `told_call` gets the telemetry of each disposed call once, in the order of the ledger, right behind the checkpoint
+    that makes it durable: a process that dies in between has not told it, and nobody tells it later. What it raises
+    goes straight through too."""
 
     model: Model
     tools: Tools
@@ -108,6 +111,7 @@ class Ports(Generic[Model, Tools]):
     observe: Callable[[Record], None]
     cancelled: Callable[[], str | None] = _never_cancelled
     performed: Callable[[str, str | None], None] = _nothing
+    told_call: Callable[[CallRecord], None] | None = None
 
 
 AsyncPorts = Ports[ModelPort, ToolPort]

@@ -38,6 +38,7 @@ def record_of(state: LoopState, slot: Slot) -> CallRecord:
         step=state.step,
         latency_ms=slot.latency_ms,
         extra={"denied": slot.denied} if slot.denied else {},
+        call_id=slot.call.call_id,
     )
 
 

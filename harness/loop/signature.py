@@ -11,6 +11,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 from decimal import Decimal
+from math import isfinite
 from operator import itemgetter
 from typing import Any
 
@@ -107,6 +108,8 @@ def _quoted(text: str) -> str:
 
 
 def _number(value: int | float | Decimal) -> str:
+    if isinstance(value, float) and not isfinite(value):
+        raise NotJson(f"{value} is not JSON")
     return _digits(value if isinstance(value, Decimal) else Decimal(str(value)))
 
 
@@ -167,10 +170,18 @@ def outcome_hash(outcome: ToolOutcome, declaration: ToolDeclaration | None) -> s
     """Hex digest of a whole typed outcome, before any excerpt, without its declared volatile parts."""
     volatile = declaration.volatile_outcome if declaration else ()
     if outcome.data is not None:
-        body = canonical(without_parts(outcome.data, volatile))
+        body = _data_text(without_parts(outcome.data, volatile))
     else:
         body = _canonical_decoded([_content_parts(part) for part in outcome.content])
     return _sha256(f"{outcome.outcome}\0{body}")
+
+
+def _data_text(data: Any) -> str:
+    """One text for a structured outcome; what a tool gives that JSON cannot hold is compared as Python writes it."""
+    try:
+        return canonical(data)
+    except (NotJson, TypeError, AttributeError, RecursionError):
+        return f"raw:{data!r}"
 
 
 def _content_parts(part: Any) -> list[str]:

@@ -2,9 +2,10 @@
 
 A plain line is one call (a JSON array of such objects is read too): `tool`, `arguments` (an object, or raw text),
 `outcome: {class: ok | error | empty | noop, text}`, and optionally `trace_id`, `span_id`, `latency_ms`, `tokens`.
-An OTLP export is one JSON document, or one a
-line; spans of tool executions are read by the GenAI semantic conventions, in the order of their start times within
-each document. Lines are read one by one, so that memory does not grow with the file.
+A line with a `signature` and `outcome: {class, hash}` instead, as a run tells its calls, is in `told_calls`.
+An OTLP export is one JSON document, or one a line; spans of tool executions are read by the GenAI semantic conventions,
+in the order of their start times within each document. Lines are read one by one, so that memory does not grow with the
+file.
 """
 
 import json
@@ -14,11 +15,13 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from harness.loop.signature import call_signature, decoded_signature, outcome_hash
+from harness.recording.told_calls import CallLineError, call_of
+from harness.vocabulary import call_attributes as names
 from harness.vocabulary.content import Text
 from harness.vocabulary.tools import CallRecord, OutcomeClass, ToolOutcome
 
 _CLASSES = {name.value: name for name in OutcomeClass}
-_TOOL = "gen_ai.tool.name"
+_TOOL = names.TOOL
 _ARGUMENTS = ("gen_ai.tool.call.arguments", "gen_ai.tool.arguments", "input.value")
 _RESULT = ("gen_ai.tool.call.result", "gen_ai.tool.result", "output.value")
 _STATUS_ERROR = (2, "STATUS_CODE_ERROR")
@@ -82,11 +85,14 @@ def _calls(value: Any, place: str, size: int) -> Iterator[RecordedCall]:
 
 def _plain(value: Mapping[str, Any], place: str, size: int) -> RecordedCall:
     tool = value["tool"]
-    if not isinstance(tool, str) or not tool:
+    # A model may leave the name out: a run tells that call as it was.
+    if not isinstance(tool, str) or not (tool or "signature" in value):
         raise CallRecordError(f"{place}: `tool` must be a name")
     outcome = value.get("outcome")
     if outcome is not None and not isinstance(outcome, Mapping):
         raise CallRecordError(f"{place}: `outcome` must be an object: {{class: ok, text: ...}}")
+    if "signature" in value:
+        return _told(value, place)
     kind = None if outcome is None else outcome.get("class")
     if outcome is not None and kind not in _CLASSES:
         raise CallRecordError(f"{place}: `outcome.class` is {kind!r}; write ok, error, empty or noop")
@@ -103,6 +109,16 @@ def _plain(value: Mapping[str, Any], place: str, size: int) -> RecordedCall:
         step=value.get("step"),
         size=size,
     )
+
+
+def _told(value: Mapping[str, Any], place: str) -> RecordedCall:
+    """A call that a run has told: nothing of it is hashed again, and what it cost is not known."""
+    try:
+        call = call_of(value, 0 if "step" in value else next(_STEPS))
+    except CallLineError as error:
+        raise CallRecordError(f"{place}: {error}") from None
+    tokens = value.get("tokens")
+    return RecordedCall(call, tokens if isinstance(tokens, int) else 0)
 
 
 def _recorded(
@@ -176,6 +192,8 @@ def _spans(document: Mapping[str, Any], place: str) -> Iterator[RecordedCall]:
 
 
 def _span(span: Mapping[str, Any], attributes: Mapping[Any, Any]) -> RecordedCall:
+    if names.SIGNATURE in attributes:
+        return RecordedCall(_told_span(span, attributes), 0)
     text = next((_text(attributes[key]) for key in _RESULT if key in attributes), None)
     status = span.get("status")
     failed = "error.type" in attributes or (isinstance(status, Mapping) and status.get("code") in _STATUS_ERROR)
@@ -186,7 +204,6 @@ def _span(span: Mapping[str, Any], attributes: Mapping[Any, Any]) -> RecordedCal
         outcome = None
     else:
         outcome = OutcomeClass.OK if text.strip() else OutcomeClass.EMPTY
-    begun, ended = (int(span.get(key) or 0) for key in ("startTimeUnixNano", "endTimeUnixNano"))
     return _recorded(
         str(attributes[_TOOL]),
         next((_text(attributes[key]) for key in _ARGUMENTS if key in attributes), ""),
@@ -194,9 +211,30 @@ def _span(span: Mapping[str, Any], attributes: Mapping[Any, Any]) -> RecordedCal
         text or "",
         trace_id=str(span.get("traceId") or ""),
         span_id=str(span.get("spanId") or ""),
-        latency_ms=(ended - begun) / 1e6 if ended > begun else None,
+        latency_ms=_latency_ms(span),
         size=sum(len(_text(attributes.get(key))) for key in (*_ARGUMENTS, *_RESULT)),
     )
+
+
+def _told_span(span: Mapping[str, Any], attributes: Mapping[Any, Any]) -> CallRecord:
+    """A span that a run has told (harness.vocabulary.call_attributes)."""
+    kind, step = attributes.get(names.OUTCOME_CLASS), attributes.get(names.STEP)
+    return CallRecord(
+        tool=str(attributes[_TOOL]),
+        signature=_text(attributes[names.SIGNATURE]),
+        outcome=_CLASSES.get(_text(kind)),
+        outcome_hash=_text(attributes.get(names.OUTCOME_HASH)) or None,
+        counted=attributes.get(names.COUNTED) is not False,
+        step=next(_STEPS) if step is None else int(step),
+        trace_id=str(span.get("traceId") or ""),
+        span_id=str(span.get("spanId") or ""),
+        latency_ms=_latency_ms(span),
+    )
+
+
+def _latency_ms(span: Mapping[str, Any]) -> float | None:
+    begun, ended = (int(span.get(key) or 0) for key in ("startTimeUnixNano", "endTimeUnixNano"))
+    return (ended - begun) / 1e6 if ended > begun else None
 
 
 def _list(value: Any, key: str, place: str) -> list[Mapping[str, Any]]:

@@ -16,6 +16,9 @@ from harness.recording.recorded import Recorded, exchange_of
 
 KEYS = ("interactions", "http_interactions")
 _BODY_KEYS = ("string", "base64_string", "text")
+MOST_VALUES = 20_000_000
+"""Values of one file with every alias written out; more is an alias bomb."""
+_OPEN = -1
 _MEND = "write `request` (method, uri, body) and `response` (status, body)"
 _SafeLoader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -30,6 +33,10 @@ def _text(loader: Any, node: Any) -> Any:
 
 for _tag in ("str", "unicode"):
     _Loader.add_constructor(f"tag:yaml.org,2002:python/{_tag}", _text)
+# Bodies become JSON, which has neither dates nor sets: a date stays the text that it is, the others are refused.
+_Loader.add_constructor("tag:yaml.org,2002:timestamp", _text)
+for _tag in ("set", "omap", "pairs"):
+    _Loader.add_constructor(f"tag:yaml.org,2002:{_tag}", _Loader.construct_undefined)
 
 
 def is_cassette(value: Any) -> bool:
@@ -42,6 +49,7 @@ def load_yaml(text: str, file: str) -> tuple[Any, list[int]]:
     loader = _Loader(text)
     try:
         node = loader.get_single_node()
+        _unfolded(node, {})
         value = None if node is None else loader.construct_document(node)
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
@@ -53,6 +61,23 @@ def load_yaml(text: str, file: str) -> tuple[Any, list[int]]:
     finally:
         loader.dispose()
     return value, _lines(node)
+
+
+def _unfolded(node: Any, known: dict[int, int]) -> int:
+    """How many values a node stands for with every alias written out. Raises ValueError for more than is read, and for
+    an alias to a part that it stands in."""
+    if node is None or isinstance(node, yaml.ScalarNode):
+        return 1
+    found = known.get(id(node))
+    if found is None:
+        known[id(node)] = _OPEN
+        inner = [one for pair in node.value for one in pair] if isinstance(node, yaml.MappingNode) else node.value
+        found = known[id(node)] = 1 + sum(_unfolded(one, known) for one in inner)
+    if found == _OPEN:
+        raise ValueError("an alias to a part that it stands in")
+    if found > MOST_VALUES:
+        raise ValueError(f"its aliases unfold to more than {MOST_VALUES} values")
+    return found
 
 
 def _lines(node: Any) -> list[int]:
@@ -120,7 +145,7 @@ def _body(part: Mapping[str, Any]) -> bytes | None:
 def _bytes(value: Any) -> bytes:
     if isinstance(value, bytes):
         return value
-    return value.encode("utf-8", "surrogatepass") if isinstance(value, str) else json.dumps(value).encode()
+    return value.encode("utf-8", "surrogatepass") if isinstance(value, str) else compact(value)
 
 
 def _string(value: Any) -> str:

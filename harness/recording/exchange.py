@@ -92,3 +92,5 @@ def compact(value: Any) -> bytes:
         return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode()
     except UnicodeEncodeError:
         return json.dumps(value, separators=(",", ":")).encode()
+    except (TypeError, RecursionError) as error:
+        raise ValueError(f"a body that JSON cannot hold: {error}") from None

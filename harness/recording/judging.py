@@ -5,12 +5,12 @@ here, or one that was refused for its conversation or schema and is accepted her
 reported as such. Nothing is sent.
 """
 
-import re
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from harness.recording.exchange import Body, Exchange
 from harness.recording.rounds import UNSAID, answer_round, read_answer, request_round
+from harness.recording.refusals import only_the_provider_sees
 from harness.redaction.scrub import redact
 from harness.transports.registry import adapter
 from harness.vocabulary.request import ModelRequest
@@ -26,16 +26,6 @@ Kind: TypeAlias = Literal[
     "rejected", "unparsed", "round_trip_failed", "recorded_ok_rejected", "recorded_fault_missed", "stream"
 ]
 _CONFLICTS = (400, 422)
-_SEEN_BY_THE_PROVIDER_ONLY = (
-    ("the account", r"api key|authentication|credit|quota|billing|permission|not allowed"),
-    ("the model's name", r"does not exist|not found|deprecated|model names are|requested model|invalid model"),
-    ("the size of the input", r"context (window|length)|too long|too many prompt|maximum context"),
-    ("what a file or image holds", r"image|file (data|type)|unsupported file|download"),
-    ("the tokens of the output", r"output limit was reached|could not finish"),
-    ("what the model wrote", r"tool_use_failed|failed to call a function"),
-    ("the server behind a gateway", r"provider returned error|\"code\": ?\"invalid input\""),
-    ("a parameter of one model", r"effort level|logprobs|(reasoning|parameter) ?effort"),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +44,15 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """An exchange with its verdicts; None: there was nothing to judge."""
+    """An exchange with its verdicts; None: there was nothing to judge. `beyond`: what an unforetold refusal is about,
+    where only the provider sees it."""
 
     exchange: Exchange
     accepted: bool | None
     parsed: bool | None
     round_trip: bool | None
     findings: tuple[Finding, ...]
+    beyond: str | None = None
 
     @property
     def succeeded(self) -> bool:
@@ -90,7 +82,8 @@ def judged(exchange: Exchange, *, dialect: str | None = None) -> Judged:
     wire = judge_of(exchange, dialect)
     decoded, violations = _read_request(exchange, wire or codec(exchange.transport))
     accepted = None if exchange.request is None else not violations
-    findings += _about_request(exchange, violations, known=wire is not None)
+    beyond = None if violations else _beyond(exchange)
+    findings += _about_request(exchange, violations, known=wire is not None and beyond is None)
     lost = _request_lost(exchange, decoded) if decoded is not None and not violations else None
     parsed, answer = None, None
     if _is_2xx(exchange.status) and exchange.response is not None:
@@ -103,7 +96,7 @@ def judged(exchange: Exchange, *, dialect: str | None = None) -> Judged:
     if lost is not None:
         findings.append(_finding(exchange, "round_trip_failed", "round-trip", "", lost))
     tried = parsed is not None or decoded is not None
-    return Judged(exchange, accepted, parsed, (lost is None) if tried else None, tuple(findings))
+    return Judged(exchange, accepted, parsed, (lost is None) if tried else None, tuple(findings), beyond)
 
 
 def _is_native(exchange: Exchange) -> bool:
@@ -140,20 +133,23 @@ def _about_request(exchange: Exchange, violations: list[Violation], *, known: bo
         return [_breach(exchange, "recorded_ok_rejected", violation) for violation in violations]
     if violations:
         return [_breach(exchange, "rejected", violation) for violation in violations]
-    if exchange.request is None or exchange.status not in _CONFLICTS or exchange.response is None:
-        return []
-    said = exchange.response.data.decode("utf-8", "replace")
-    reason = only_the_provider_sees(said)
-    if reason is None and known:
-        words = f"the provider answered {exchange.status}, no rule foretells it: {_short(said)}"
+    if known and _is_refused(exchange):
+        words = f"the provider answered {exchange.status}, no rule foretells it: {_short(_answer(exchange))}"
         return [_finding(exchange, "recorded_fault_missed", "prediction", "request", words)]
     return []
 
 
-def only_the_provider_sees(answer: str) -> str | None:
-    """What a refusal is about, where no reader of the request could know it (an account, a model's name, a size);
-    None for a fault of conversation, schema or parameters."""
-    return next((about for about, words in _SEEN_BY_THE_PROVIDER_ONLY if re.search(words, answer, re.I)), None)
+def _is_refused(exchange: Exchange) -> bool:
+    """Whether the provider refused a request with words that a rule may foretell."""
+    return exchange.request is not None and exchange.status in _CONFLICTS and exchange.response is not None
+
+
+def _beyond(exchange: Exchange) -> str | None:
+    return only_the_provider_sees(_answer(exchange)) if _is_refused(exchange) else None
+
+
+def _answer(exchange: Exchange) -> str:
+    return "" if exchange.response is None else exchange.response.data.decode("utf-8", "replace")
 
 
 def _request_lost(exchange: Exchange, decoded: Decoded) -> str | None:

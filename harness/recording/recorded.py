@@ -37,7 +37,11 @@ def exchange_of(one: Recorded, *, id: str, place: str, source: str, line: int | 
         return CaptureError(place, str(error), "or take the exchange out of the capture")
     response = None if answer is None else body_of(answer, one.headers.get("content-type", ""))
     document = parsed(request)
-    address = urlsplit(one.url)
+    try:
+        address = urlsplit(one.url)
+        host = address.hostname or ""
+    except ValueError as error:
+        return CaptureError(place, f"the URL {one.url[:200]!r} is none: {error}", "record the exchange anew")
     known = recognised(name=one.transport, path=address.path, request=document, response=response)
     if known is None:
         return Skipped(place, f"{one.url.partition('?')[0]} is no wire that this project knows")
@@ -52,7 +56,7 @@ def exchange_of(one: Recorded, *, id: str, place: str, source: str, line: int | 
         request=request,
         response=response,
         headers=one.headers,
-        host=address.hostname or "",
+        host=host,
         path=address.path,
         source=source,
         line=line,

@@ -6,6 +6,7 @@ understood alike by both. Nothing is sent: all of it is pure.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from harness.contract.carried_requests import carried_request
 from harness.contract.carried_turns import carried_turn
@@ -63,7 +64,8 @@ def _end_of(events: Sequence[StreamEvent]) -> ModelTurn | ModelFault:
 
 def answer_round(turn: ModelTurn, request: ModelRequest, wire: Codec, client: Adapter) -> str | None:
     """What a turn lost on its way through the encoder and back, in words; None: nothing. Both forms are tried, plain
-    and streamed. The turn is written as to a request that asked for all that the wire can report."""
+    and streamed. The turn is written as to a request that asked for all that the wire can report; one that the provider
+    gave no id has the encoder's own."""
     history = [*request.items, *([request.paused] if request.paused else [])]
     calls = sum(len(item.calls) for item in history if isinstance(item, AssistantMessage))
     for streamed, form in ((False, "a plain answer"), (True, "a stream")):
@@ -73,6 +75,8 @@ def answer_round(turn: ModelTurn, request: ModelRequest, wire: Codec, client: Ad
             return f"the encoder cannot write the turn as {form}: {error}"
         if isinstance(again, ModelFault):
             return f"written as {form}, the turn cannot be read again: {again.message}"
+        if not turn.response_id:
+            again = replace(again, response_id="")
         lost = first_difference(carried_turn(turn, wire.id, streamed=streamed, calls_before=calls), again)
         if lost is not None:
             return f"written as {form} and read again, {lost}"

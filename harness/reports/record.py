@@ -113,6 +113,15 @@ class RunRecord:
                 yield result, finding
 
 
+def check_writable(path: Path) -> None:
+    """Whether a record could be written at `path`; an older one there is left as it is. Raises RecordError."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.open("ab").close()
+    except OSError as error:
+        raise _unwritable(path, error) from None
+
+
 class RecordWriter:
     """Writes a record line by line; each line is in the file when the call returns. An older record at `path` is
     replaced at once. Raises RecordError where `path` cannot be written."""

@@ -4,7 +4,9 @@ Each is a mistake of the author, never a verdict on a subject: exit 2, not 1 (sc
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
+
+import jsonschema_rs
 
 from harness.scenario.arms import ARM_NAMES, SIM, matching
 from harness.scenario.document import Path
@@ -168,6 +170,7 @@ def _tools(scenario: Scenario) -> Mistakes:
         path: Path = ("tools", name)
         if tool.parameters is not None and tool.parameters.get("type") != "object":
             yield Placed((*path, "parameters"), f"the parameters of `{name}` are not an object", "write `type: object`")
+        yield from _schema(name, tool.parameters, (*path, "parameters"))
         if tool.retry_budget and tool.effect == "non_idempotent":
             yield Placed(
                 (*path, "retry_budget"),
@@ -175,6 +178,19 @@ def _tools(scenario: Scenario) -> Mistakes:
                 "leave it out, or declare another `effect`",
             )
         yield from _answers(scenario, tool, path)
+
+
+def _schema(name: str, parameters: dict[str, Any] | None, path: Path) -> Mistakes:
+    """A schema that no validator takes. Nothing is fetched: a `$ref` stays within its schema."""
+    try:
+        jsonschema_rs.validator_for(parameters or {}, retriever=_refused)
+    except (jsonschema_rs.ValidationError, ValueError) as error:
+        first = str(error).splitlines()[0]
+        yield Placed(path, f"the parameters of `{name}` are not a JSON Schema: {first}", "mend the schema")
+
+
+def _refused(uri: str) -> Any:
+    raise ValueError("only references within the schema are followed")
 
 
 def _answers(scenario: Scenario, tool: Tool, path: Path) -> Mistakes:

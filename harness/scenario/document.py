@@ -13,6 +13,10 @@ Path: TypeAlias = tuple[str | int, ...]
 
 MOST_NODES = 200_000
 """A scenario is data for people: what unfolds beyond this is a mistake, or an alias bomb."""
+MOST_DEPTH = 200
+"""Parts within parts. An alias to a part that it stands in goes deeper for ever."""
+MOST_DIGITS = 300
+"""Digits of a whole number; the greatest float has 309."""
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _SURROGATE = re.compile(r"\\(?:u|U0000)[dD][89a-fA-F]")
 """An escape that the fast reader turns down: half of a pair, which JSON may hold."""
@@ -50,6 +54,9 @@ class Document:
         self._left -= 1
         if self._left < 0:
             raise DocumentError(_line(node), f"more than {MOST_NODES} values", "write less, or fewer aliases")
+        if len(path) > MOST_DEPTH:
+            what = f"more than {MOST_DEPTH} parts within one another"
+            raise DocumentError(_line(node), what, "write it flatter, and no alias to a part that it stands in")
         if isinstance(node, yaml.MappingNode):
             return self._mapping(node, path)
         if isinstance(node, yaml.SequenceNode):
@@ -88,7 +95,10 @@ def _compose(text: str) -> Any:
         line = mark.line + 1 if mark else 1
         raise DocumentError(line, f"not YAML: {error.problem}", "mend the line, or the indentation above it") from None
     except yaml.YAMLError as error:
-        raise DocumentError(1, f"not YAML: {error}", "write UTF-8 text without control characters") from None
+        what = " ".join(str(error).split())
+        raise DocumentError(1, f"not YAML: {what}", "write UTF-8 text without control characters") from None
+    except RecursionError:
+        raise DocumentError(1, "not YAML: exceeded maximum nesting depth", "write it flatter") from None
     if node is None:
         raise DocumentError(1, "the file is empty", "write a scenario")
     return node
@@ -122,5 +132,7 @@ def _scalar(node: Any) -> Any:
     if text in _WORDS:
         return _WORDS[text]
     if _INTEGER.match(text):
+        if len(text) > MOST_DIGITS:
+            raise DocumentError(_line(node), f"a number of {len(text)} digits", "write a smaller one, or quote it")
         return int(text)
     return float(text) if _FLOAT.match(text) else text

@@ -13,10 +13,14 @@ from harness.scenario.format_base import Count, OneOrMany, Part, Seconds, Times,
 _KINDS = ("text", "json", "large", "image", "error", "empty", "noop", "raises", "hangs", "sequence")
 
 
+MOST_BYTES = 64 * 1024 * 1024
+"""Bytes of one large answer. It is made in memory."""
+
+
 class Large(Part):
     """Text of exactly `bytes` UTF-8 bytes, made by repeating `of` (numbered lines where it is left out)."""
 
-    bytes: Times
+    bytes: int = Field(ge=1, le=MOST_BYTES)
     of: str | None = Field(default=None, min_length=1)
 
 
@@ -78,8 +82,8 @@ class Answer(Part):
             )
         if given != ["json"] and getattr(self, given[0]) is None:
             raise ValueError(f"`{given[0]}` is null; give it a value")
-        if isinstance(self.large, int) and self.large < 1:
-            raise ValueError("`large` is a number of bytes, at least 1")
+        if isinstance(self.large, int) and not 1 <= self.large <= MOST_BYTES:
+            raise ValueError(f"`large` is a number of bytes, at least 1 and at most {MOST_BYTES}")
         return self
 
 

@@ -50,8 +50,13 @@ def parse_scenario(text: str, file: str, stem: str | None = None, rules: Collect
 
 def scenario_files(paths: Sequence[Path]) -> list[Path]:
     """The scenario files among files and folders (searched whole), each once, in the order of their names."""
-    found = [file for path in paths for file in (sorted(path.rglob(f"*{SUFFIX}")) if path.is_dir() else [path])]
+    found = [file for path in paths for file in (_below(path) if path.is_dir() else [path])]
     return list(dict.fromkeys(found))
+
+
+def _below(folder: Path) -> list[Path]:
+    # A link that leads nowhere stays: reading it says so. A folder may be called anything.
+    return sorted(file for file in folder.rglob(f"*{SUFFIX}") if not file.is_dir())
 
 
 def load_all(paths: Sequence[Path], rules: Collection[str] | None = None) -> dict[Path, Scenario]:

@@ -7,7 +7,7 @@ finding, so it is never the subject's.
 
 import time
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from harness.checks.registry import judge
@@ -22,6 +22,7 @@ from harness.scenario.plan import Plan, plan_of
 from harness.scenario.seen import look
 from harness.scenario.subject import Depth, Subject, SubjectFailed, World
 from harness.vocabulary.outcome import RunOutcome
+from harness.vocabulary.tools import CallRecord
 from harness.vocabulary.trace import Record, ScriptFault
 from harness.vocabulary.verdict import Finding, Requirement, VerdictName
 
@@ -78,10 +79,12 @@ def run_scenario(
     depth: Depth | None = None,
     permitted: Sequence[Permitted] | None = None,
     every_crash: bool = False,
+    told_call: Callable[[CallRecord], None] | None = None,
 ) -> ScenarioRun:
     """Run a scenario on one arm. `depth` left out is sim without a transport, else wire. `permitted` left out is the
-    project's own list. `every_crash` kills a run of its own after each effect. Never raises for what a subject does; a
-    fault of the harness is told in the result."""
+    project's own list. `every_crash` kills a run of its own after each effect. `told_call` gets the
+    telemetry of the run's calls; runs beside it (its twin without a wire, killed ones) tell none. Never raises for what
+    a subject does; a fault of the harness is told in the result."""
     arm = Arm(transport, streaming)
     depth = depth or ("wire" if arm.wire else "sim")
     begun = time.perf_counter()
@@ -92,7 +95,7 @@ def run_scenario(
         made = (
             {"findings": obstacle}
             if obstacle
-            else _run(scenario, subject, arm, depth, requirements, permitted, every=every)
+            else _run(scenario, subject, arm, depth, requirements, permitted, every=every, told_call=told_call)
         )
     except Exception as error:
         made = {"harness_fault": _told(error)}
@@ -131,9 +134,10 @@ def _run(
     permitted: Sequence[Permitted] | None,
     *,
     every: bool,
+    told_call: Callable[[CallRecord], None] | None,
 ) -> dict[str, object]:
     plan = plan_of(scenario)
-    played = _play(World(scenario, plan, arm, depth, subject), subject)
+    played = _play(World(scenario, plan, arm, depth, subject, told_call=told_call), subject)
     twin = None
     if arm.wire and "sim" in subject.depths and not played.faults:
         twin = _play(World(scenario, plan, Arm(SIM, arm.streaming), "sim", subject), subject)

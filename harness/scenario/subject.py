@@ -5,7 +5,7 @@ provider, or without a wire), scripted tools, a clock, and what happens from out
 `World.record`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
@@ -19,6 +19,7 @@ from harness.scenario.plan import Plan
 from harness.scenario.script import ScriptedModel
 from harness.vocabulary.outcome import RunOutcome
 from harness.vocabulary.request import ModelRequest
+from harness.vocabulary.tools import CallRecord
 from harness.vocabulary.trace import CheckpointWritten, Intervened, Record, ReplySent, RequestSent, RunStarted
 
 if TYPE_CHECKING:
@@ -57,13 +58,22 @@ class Subject(Protocol):
 
 class World:
     """One run's surroundings. Make one for each run; `point` kills the run after that effect, whatever the scenario
-    says of a crash."""
+    says of a crash. `told_call` wants the telemetry of each call, from a subject that has any."""
 
     def __init__(
-        self, scenario: Scenario, plan: Plan, arm: Arm, depth: Depth, subject: Subject, *, point: int | None = None
+        self,
+        scenario: Scenario,
+        plan: Plan,
+        arm: Arm,
+        depth: Depth,
+        subject: Subject,
+        *,
+        point: int | None = None,
+        told_call: Callable[[CallRecord], None] | None = None,
     ) -> None:
         self.scenario, self.plan, self.arm, self.depth = scenario, plan, arm, depth
         self.run_id = f"{scenario.id}-{arm.name}"
+        self.told_call = told_call
         self.trace: list[Record] = [_started(scenario, plan, arm, subject)]
         self.clock = SimulatedClock(scenario.clock.start)
         self.script = ScriptedModel(scenario, plan, arm, self.record, self.clock)

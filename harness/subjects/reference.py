@@ -218,6 +218,7 @@ def _ports(world: World, store: CheckpointStore, model: Any, tools: Any, wait: C
         observe=world.record,
         cancelled=world.cancelled,
         performed=world.crash.performed,
+        told_call=world.told_call,
     )
 
 

@@ -54,11 +54,13 @@ class ScenarioItem(pytest.Item):
         super().__init__(**more)
         self.scenario, self.arm = scenario, arm
         self.result: CaseResult | None = None
+        self.calls: list[dict[str, Any]] = []
 
     def runtest(self) -> None:
         """Run the case; raise what pytest reports as a failure or an error."""
         runner = self.config.stash[RUNNER]
         self.result = runner.run(self.scenario, self.arm, self._node())
+        self.calls = runner.calls
         if self.result.fault is not None:
             raise HarnessFault
         if self.result.broken(runner.plan.level):

@@ -15,7 +15,7 @@ Depth: TypeAlias = Literal["sim", "wire"]
 class RunPlan:
     """`folders` are searched for scenario files. `transports` empty means all. `output` is where the record goes
     ("" for none), `expected_failures` the baseline file ("" for none). `crash`: kill a run of its own after each
-    effect."""
+    effect. `calls` is the file of the calls' telemetry ("" for none)."""
 
     folders: tuple[str, ...] = ()
     transports: tuple[str, ...] = ()
@@ -27,6 +27,7 @@ class RunPlan:
     crash: bool = False
     output: str = ""
     expected_failures: str = ""
+    calls: str = ""
 
     def arms(self) -> tuple[Arm, ...]:
         """The arms to run every scenario on."""

@@ -4,6 +4,7 @@ import gc
 from datetime import date
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from harness.guard.process import Guard
 from harness.reports.baseline import Baseline, load_baseline
@@ -16,13 +17,16 @@ from harness.scenario.subject import Subject
 from harness.suite.plan import RunPlan
 from harness.suite.promises import RUNNER_CHECKS, requirements
 from harness.suite.subjects import subject_named
+from harness.vocabulary.tools import CallRecord
 
 
 class CaseRunner:
-    """Runs the cases of one plan in one process."""
+    """Runs the cases of one plan in one process. `calls` is the telemetry of the last case, as plain lines; it stays
+    empty where the plan wants none."""
 
     def __init__(self, plan: RunPlan, guard: Guard | None) -> None:
         self.plan = plan
+        self.calls: list[dict[str, Any]] = []
         self._guard = guard
         self._warm = False
 
@@ -41,6 +45,7 @@ class CaseRunner:
 
     def run(self, scenario: Scenario, arm: Arm, node: str) -> CaseResult:
         """The result of one case. Never raises for what the subject does."""
+        told: list[CallRecord] = []
         run = run_scenario(
             scenario,
             self.subject,
@@ -49,9 +54,16 @@ class CaseRunner:
             streaming=arm.streaming,
             depth=self.plan.depth if arm.wire else "sim",
             every_crash=self.plan.crash,
+            told_call=told.append if self.plan.calls else None,
         )
+        self.calls = self._lines(told, scenario, arm) if told else []
         self._warmed()
         return self._result(run, node)
+
+    def _lines(self, told: list[CallRecord], scenario: Scenario, arm: Arm) -> list[dict[str, Any]]:
+        from harness.recording.told_calls import call_line
+
+        return [call_line(call, scenario=scenario.id, arm=arm.name) for call in told]
 
     def _warmed(self) -> None:
         # The collector is off during a cold start (the command line turns it off): what was imported stays for good.

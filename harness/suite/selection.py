@@ -45,6 +45,8 @@ def select(names: Sequence[str], folders: Sequence[Path]) -> list[Selected]:
 
 
 def _matches(name: str, known: dict[str, Path]) -> Iterator[Selected]:
+    if not name:
+        raise SelectionError("an empty name; give an id, a glob, a file or a folder, or nothing for all scenarios")
     case = parse_item_id(name)
     if case is not None and case.scenario in known:
         yield Selected(known[case.scenario], case.item_id)

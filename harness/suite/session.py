@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from harness import __version__
 from harness.reports.record import RecordWriter
@@ -18,6 +18,9 @@ from harness.reports.totals import Totals
 from harness.suite.order import InOrder
 from harness.suite.plan import RunPlan
 from harness.suite.runner import CaseRunner
+
+if TYPE_CHECKING:
+    from harness.recording.told_calls import CallFile
 
 RECORD_NAME = "run.jsonl"
 _PACKAGES = ("anthropic", "openai", "httpx2", "pydantic", "pytest")
@@ -33,6 +36,8 @@ class RunSession:
         self.stale: list[str] = []
         self._order = InOrder(self._keep)
         self._writer: RecordWriter | None = None
+        self._call_file: CallFile | None = None
+        self._calls: dict[str, Sequence[dict[str, Any]]] = {}
         self._begun = time.perf_counter()
 
     def begin(self, nodes: Sequence[str]) -> None:
@@ -40,11 +45,19 @@ class RunSession:
         if self._writer is None and self.plan.output:
             self._writer = RecordWriter(Path(self.plan.output) / RECORD_NAME)
             self._writer.header(self._header(len(nodes)))
+        if self._call_file is None and self.plan.calls:
+            # Most runs tell no calls: they need not load how they are written.
+            from harness.recording.told_calls import CallFile
+
+            self._call_file = CallFile(Path(self.plan.calls))
         self._order.expect(nodes)
 
-    def take(self, node: str, line: dict[str, Any]) -> None:
-        """The result of one case, as it travelled."""
-        self._order.take(node, from_json(line))
+    def take(self, node: str, line: dict[str, Any], calls: Sequence[dict[str, Any]] = ()) -> None:
+        """The result of one case and the telemetry of its calls, as they travelled."""
+        result = from_json(line)
+        if self._call_file is not None:
+            self._calls[result.run] = calls
+        self._order.take(node, result)
 
     def finish(self, complete: bool) -> None:
         """Close the record, with its footer if nothing was cut."""
@@ -59,6 +72,8 @@ class RunSession:
         self.totals.add(result)
         if self._writer is not None:
             self._writer.case(result)
+        if self._call_file is not None:
+            self._call_file.add(self._calls.pop(result.run, ()))
 
     def _header(self, selected: int) -> dict[str, Any]:
         arms = self.plan.arms()

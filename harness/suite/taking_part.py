@@ -59,7 +59,7 @@ class TakingPart:
         """A case has its result."""
         line = getattr(report, "harness", None)
         if self._controls and line is not None:
-            self._session.take(report.nodeid, line)
+            self._session.take(report.nodeid, line, getattr(report, "harness_calls", []))
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_teardown(self, item: pytest.Item) -> Generator[None, None, None]:

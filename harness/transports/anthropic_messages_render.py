@@ -60,7 +60,7 @@ def render(request: ModelRequest, *, stream: bool) -> bytes:
     payload = _options(request, stream)
     if request.tools:
         payload["tools"] = [_tool(tool) for tool in request.tools]
-    if request.system:
+    if request.system.strip():
         payload["system"] = [_text(request.system)]
     payload["messages"] = _messages(request)
     if request.tool_choice is not None and request.tools:

@@ -97,7 +97,8 @@ class CallRecord(NamedTuple):
     """Telemetry of one disposed call, in order of completion (the ledger).
 
     `outcome` None: no outcome was recorded (crash, uncertain effect). `counted`: whether the identical-call counter
-    may take it (denied, refused and cancelled calls do not count). `latency_ms` is the driver's measure.
+    may take it (denied, refused and cancelled calls do not count). `latency_ms` is the driver's measure. The ids of
+    trace and span and `ended_at` (seconds of the run's clock) are there where a driver tells the record.
     """
 
     tool: str
@@ -110,3 +111,5 @@ class CallRecord(NamedTuple):
     span_id: str = ""
     latency_ms: float | None = None
     extra: JsonObject = _NOTHING
+    call_id: str = ""
+    ended_at: float | None = None

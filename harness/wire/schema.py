@@ -9,13 +9,16 @@ text) is the oracle's.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from harness.vocabulary.content import JsonObject, JsonValue
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails, SchemaValidator
 
+Part: TypeAlias = Literal["request", "answer", "stream"]
+"""What of an exchange: the request's payload, the whole answer, one event of a streamed answer."""
+PARTS: tuple[Part, ...] = ("request", "answer", "stream")
 _DATA = frozenset({"metadata", "cls", "expected", "default", "serialization"})
 """Keys of a schema whose values are no schemas."""
 _TAGS = ("type", "role")
@@ -41,6 +44,29 @@ def schema_errors(transport: str, payload: JsonObject, *, limit: int = 20) -> li
     except ValidationError as error:
         return _lines(payload, error.errors(include_url=False, include_context=False))[:limit]
     return []
+
+
+@cache
+def sdk_schema(transport: str, part: Part) -> JsonObject:
+    """The JSON Schema (draft 2020-12) of a part of an exchange, as the installed SDK's own type gives it.
+
+    Raises ValueError for a transport that has no types.
+    """
+    make = _TYPES.get(transport)
+    if make is None:
+        raise ValueError(f"no SDK types for {transport!r}: it must be one of {', '.join(_TYPES)}")
+    from pydantic import TypeAdapter
+
+    kind: Any = make(False) | make(True) if part == "request" else _ANSWERS[transport](part == "stream")
+    return TypeAdapter(kind).json_schema()
+
+
+def sdk_version(transport: str) -> str:
+    """Name and version of the installed SDK that a transport's types come from."""
+    from importlib.metadata import version
+
+    name = "anthropic" if transport.startswith("anthropic") else "openai"
+    return f"{name} {version(name)}"
 
 
 @cache
@@ -108,11 +134,35 @@ def _anthropic(stream: bool) -> Any:
     return params.MessageCreateParamsStreaming if stream else params.MessageCreateParamsNonStreaming
 
 
+def _chat_answer(stream: bool) -> Any:
+    from openai.types import chat
+
+    return chat.ChatCompletionChunk if stream else chat.ChatCompletion
+
+
+def _responses_answer(stream: bool) -> Any:
+    from openai.types import responses
+
+    return responses.ResponseStreamEvent if stream else responses.Response
+
+
+def _anthropic_answer(stream: bool) -> Any:
+    from anthropic import types
+
+    return types.RawMessageStreamEvent if stream else types.Message
+
+
 _TYPES: dict[str, Callable[[bool], Any]] = {
     "openai-chat": _chat,
     "openai-responses": _responses,
     "anthropic-messages": _anthropic,
     "xml-fallback": _chat,
+}
+_ANSWERS: dict[str, Callable[[bool], Any]] = {
+    "openai-chat": _chat_answer,
+    "openai-responses": _responses_answer,
+    "anthropic-messages": _anthropic_answer,
+    "xml-fallback": _chat_answer,
 }
 
 

@@ -64,7 +64,7 @@ def _twice_asked(view: View) -> Iterator[Hit]:
 
 def _unfinished(view: View) -> Iterator[Hit]:
     """A server's tool may be at work while the client answers its own calls; other words of the user end the turn."""
-    given = {block.body.get("tool_use_id") for block in view.blocks if block.server_made}
+    given = {text_or(block.body.get("tool_use_id")) for block in view.blocks if block.server_made}
     for place, turn in enumerate(view.turns):
         over = any(
             block.kind != "tool_result"
@@ -73,7 +73,7 @@ def _unfinished(view: View) -> Iterator[Hit]:
             for block in later.blocks
         )
         for _, block in turn.of("server_tool_use") if over else ():
-            if block.body.get("id") not in given:
+            if text_or(block.body.get("id")) not in given:
                 words = {"i": place, "name": block.body.get("name"), "id": block.body.get("id")}
                 yield Hit(block.pointer, words)
 

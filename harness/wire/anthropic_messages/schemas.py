@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 from harness.wire.anthropic_messages.view import View
+from harness.wire.events import dump
 from harness.wire.rules import Hit, Rule
 from harness.wire.schema_walk import circle, subschemas, unions
 
@@ -51,16 +52,17 @@ def _mistyped(view: View) -> Iterator[Hit]:
 
 def _invalid(view: View) -> Iterator[Hit]:
     for i, schema in _schemas(view):
-        if schema.get("type") == "object" and not _is_schema(json.dumps(schema)):
+        if schema.get("type") == "object" and not _is_schema(dump(schema)):
             yield Hit(f"/tools/{i}/input_schema", {"i": i})
 
 
 @lru_cache(maxsize=256)
-def _is_schema(text: str) -> bool:
+def _is_schema(text: bytes) -> bool:
     """Whether a JSON text is a schema of draft 2020-12. Loops ask with the same tools again and again."""
     from jsonschema_rs import meta
 
-    return bool(meta.is_valid({"$schema": "https://json-schema.org/draft/2020-12/schema"} | json.loads(text)))
+    # The draft is set last: a `$schema` out of a capture would be fetched from wherever it points.
+    return bool(meta.is_valid(json.loads(text) | {"$schema": "https://json-schema.org/draft/2020-12/schema"}))
 
 
 def _combined(view: View) -> Iterator[Hit]:

@@ -50,15 +50,13 @@ def _split(part: AssistantPart) -> tuple[Body, list[Body]]:
         return whole | {"input": {}}, deltas
     if not isinstance(part, Opaque):
         return whole | {"text": ""}, [{"type": "text_delta", "text": piece} for piece in fragments(part.text)]
-    if whole.get("type") == "thinking":
+    if whole.get("type") == "thinking" and isinstance(whole.get("thinking"), str):
         return _thinking(whole)
     return whole, []
 
 
 def _thinking(whole: Body) -> tuple[Body, list[Body]]:
-    deltas: list[Body] = [
-        {"type": "thinking_delta", "thinking": piece} for piece in fragments(str(whole.get("thinking", "")))
-    ]
+    deltas: list[Body] = [{"type": "thinking_delta", "thinking": piece} for piece in fragments(whole["thinking"])]
     begun = whole | {"thinking": ""}
     if "signature" in whole:
         begun["signature"] = ""

@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Any
 
 from harness.wire.openai_responses.view import View, is_assistant_side
-from harness.wire.reading import objects
+from harness.wire.reading import objects, text_or
 from harness.wire.rules import Hit, Rule
 
 
@@ -18,14 +18,14 @@ def _stripped(view: View) -> Iterator[Hit]:
     if view.payload.get("store") is False or view.stateful:
         return
     needed = dict(pair for one in view.circumstances.issued for pair in _thought_of(one.answer.get("output")))
-    before: set[object] = set()
+    before: set[str] = set()
     for i, item in view.items:
         thought = needed.get(item.get("id")) if isinstance(item.get("id"), str) else None
         if thought is not None and thought not in before:
             kind = item.get("type", "message")
             yield Hit(f"/input/{i}", {"id": item["id"], "kind": kind, "thought": thought})
         if item.get("type") == "reasoning":
-            before.add(item.get("id"))
+            before.add(text_or(item.get("id")))
 
 
 def _thought_of(output: Any) -> Iterator[tuple[Any, str]]:

@@ -1,7 +1,8 @@
 """Neutral turn -> Responses stream events, in the order and with the fields of recorded streams.
 
 created, in_progress; then for each item: added, its deltas and done events, item done; then completed or incomplete.
-`sequence_number` counts all events from 0. There is no `[DONE]` on this wire.
+`sequence_number` counts all events from 0. There is no `[DONE]` on this wire. An item of the provider that is misshapen
+inside goes out as it is, without deltas for what is no text.
 """
 
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ from harness.vocabulary.content import JsonObject
 from harness.vocabulary.turn import ModelTurn
 from harness.wire.events import event, fragments
 from harness.wire.openai_responses import encode
+from harness.wire.reading import objects, text_or
 
 Body = dict[str, Any]
 
@@ -28,7 +30,7 @@ def stream(turn: ModelTurn, *, model: str, n: int, payload: JsonObject | None) -
 
 
 def _item(index: int, item: Body) -> Iterator[tuple[str, Body]]:
-    inner = _INNER.get(item.get("type", ""), _nothing)
+    inner = _INNER.get(text_or(item.get("type")), _nothing)
     yield "response.output_item.added", {"item": _begun(item), "output_index": index}
     place = {"item_id": item.get("id", ""), "output_index": index}
     yield from ((f"response.{name}", body | place) for name, body in inner(item))
@@ -79,12 +81,12 @@ def _refusal(part: Body) -> Iterator[tuple[str, Body]]:
 
 
 def _reasoning(item: Body) -> Iterator[tuple[str, Body]]:
-    for index, part in enumerate(item.get("summary") or []):
+    for index, part in objects(item.get("summary")):
         yield "reasoning_summary_part.added", {"summary_index": index, "part": part | {"text": ""}}
-        yield from _spoken("reasoning_summary_text", {"summary_index": index}, part.get("text", ""))
+        yield from _spoken("reasoning_summary_text", {"summary_index": index}, text_or(part.get("text")))
         yield "reasoning_summary_part.done", {"summary_index": index, "part": part}
-    for index, part in enumerate(item.get("content") or []):
-        yield from _spoken("reasoning_text", {"content_index": index}, part.get("text", ""))
+    for index, part in objects(item.get("content")):
+        yield from _spoken("reasoning_text", {"content_index": index}, text_or(part.get("text")))
 
 
 def _spoken(name: str, place: Body, text: str) -> Iterator[tuple[str, Body]]:

@@ -1,0 +1,15 @@
+"""Names of the attributes of a tool call's span: those of the OpenTelemetry GenAI semantic conventions, and our own."""
+
+OPERATION = "gen_ai.operation.name"
+EXECUTE_TOOL = "execute_tool"
+TOOL = "gen_ai.tool.name"
+TOOL_TYPE = "gen_ai.tool.type"
+CALL_ID = "gen_ai.tool.call.id"
+ERROR_TYPE = "error.type"
+
+SIGNATURE = "harness.call.signature"
+OUTCOME_CLASS = "harness.call.outcome.class"
+OUTCOME_HASH = "harness.call.outcome.hash"
+COUNTED = "harness.call.counted"
+STEP = "harness.call.step"
+"""What the conventions have no name for: what tells retry from recursion without an argument or a result."""
