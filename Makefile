@@ -23,7 +23,7 @@ $(error $(PYTHON): no Python 3.11 or newer runs under this name; choose one: mak
 endif
 endif
 
-.PHONY: gate test lint cassettes tables env bin clean
+.PHONY: gate test lint cassettes tables ground env bin clean
 
 gate: $(base)
 	$(bin)/harness run --jobs $(JOBS) $(ARGS)
@@ -42,6 +42,9 @@ cassettes: $(full)
 
 tables: $(base)
 	$(bin)/python -c "from pathlib import Path; from harness.reports.rule_table import write; write(Path('reports'))"
+
+ground: $(full)
+	$(bin)/python -c "from pathlib import Path; from harness.recording.ground import write; write(Path('contracts/provider/sdk-ground.json'))"
 
 env: $(full)
 

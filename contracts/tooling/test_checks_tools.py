@@ -70,6 +70,16 @@ def test_a_failed_run_answers_its_calls(run: Run) -> None:
     assert pair(run).fail("deadline_exceeded", "RunDeadlineExceeded").verdict(ANSWERED) is VerdictName.PASS
 
 
+def test_a_suspended_run_may_leave_an_approved_call_open_beside_a_waiting_one(run: Run) -> None:
+    trace = pair(run).end(Status.SUSPENDED, waiting_for=("c1", "c2"))
+    trace.intervene("approve", "c1").intervene("resume")
+    items = [AssistantMessage(tuple(trace.calls))]
+    trace.end(Status.SUSPENDED, waiting_for=("c2",), conversation=items)
+    assert trace.verdict(ANSWERED) is VerdictName.PASS
+    trace.end(Status.CANCELLED, conversation=items)
+    assert "c1, c2 unanswered" in trace.failure(ANSWERED)
+
+
 def test_a_suspended_run_may_leave_its_waiting_calls_open(run: Run) -> None:
     trace = pair(run)
     trace.ask(trace.calls[1]).execute(trace.calls[0]).join()

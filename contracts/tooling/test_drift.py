@@ -11,6 +11,7 @@ from typing import Any
 import jsonschema
 import pytest
 
+from harness.contract.wire_facts import own_secret
 from harness.recording.drift import Change, Difference, compare, drift, every, ground
 from harness.recording.drift_sides import answers, written
 from harness.recording.reliance import relied_on
@@ -237,3 +238,15 @@ def test_the_command_needs_something_to_compare(tmp_path: Path) -> None:
         ran = run(*words)
         assert (ran.returncode, says in ran.stderr) == (code, True), ran.stderr
         assert "Traceback" not in ran.stderr
+
+
+def test_what_recordings_name_is_shown_without_secrets_and_control_characters(tmp_path: Path) -> None:
+    file = tmp_path / "one.jsonl"
+    changed = answer() | {own_secret(): 1, "\x1b[31mred\ud800": 2, "long" * 1000: 3}
+    file.write_text(record(changed) + "\n", encoding="utf-8")
+    for words in ((file, "--all"), (file, "--format", "json")):
+        ran = run(*words)
+        assert ran.returncode == 0, ran.stderr
+        assert own_secret() not in ran.stdout
+        assert "\x1b" not in ran.stdout
+        assert max(map(len, ran.stdout.splitlines())) < 1000

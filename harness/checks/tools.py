@@ -22,14 +22,22 @@ def every_call_answered(timeline: Timeline) -> Look:
             place = len(attempt.following.request.items) - len(attempt.following.change.grown) + len(attempt.said)
             problem = _mismatch(attempt.stored, attempt.results, ())
             yield Failure(problem[0], problem[1], attempt.following.n, item(place)) if problem else KEPT
-    for _, ended in timeline.ends:
-        yield from _outcome(ended.outcome)
+    for index, ended in timeline.ends:
+        yield from _outcome(ended.outcome, _approved(timeline, index))
 
 
-def _outcome(outcome: RunOutcome) -> Look:
+def _approved(timeline: Timeline, until: int) -> frozenset[str]:
+    """Calls that a person approved before a record. While another call of their batch waits they may wait too."""
+    made = (one for index, one in timeline.interventions if index < until and one.do == "approve")
+    return frozenset(one.call_id for one in made if one.call_id is not None)
+
+
+def _outcome(outcome: RunOutcome, approved: frozenset[str]) -> Look:
     waiting = outcome.waiting_for if outcome.status is Status.SUSPENDED else ()
     for place, calls, results in batches(outcome.conversation):
-        problem = _mismatch(calls, results, waiting)
+        answered = {result.call_id for result in results}
+        held = [call.call_id for call in calls if call.call_id in approved and call.call_id not in answered]
+        problem = _mismatch(calls, results, (*waiting, *held) if waiting else ())
         if problem:
             yield Failure(problem[0], f"{problem[1]}, in the outcome's conversation", None, item(place))
         elif calls:

@@ -58,6 +58,8 @@ def _detected(file: str, threshold: int) -> "Detector":
 def _text_lines(file: str) -> Iterator[str]:
     """The file's lines, one at a time."""
     try:
+        if file == _STDIN and sys.stdin is None:
+            raise CommandError("standard input is closed; pipe the calls into it, or name a file")
         if file == _STDIN:
             yield from (line.decode("utf-8-sig") for line in sys.stdin.buffer)
             return

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from harness.recording.exchange import Exchange
 
 _SHOWN = 6
-"""Names on a line of what is only reported."""
+"""Differences of one kind that are listed."""
+_LONGEST = 500
+"""Characters of a name or place that recordings chose."""
 
 
 @click.command()
@@ -52,7 +54,9 @@ def drift(paths: tuple[str, ...], transport: str | None, everything: bool, form:
         click.echo(json.dumps(result | {"differences": [_row(one) for one in found]}, indent=2))
     else:
         recorded = None if exchanges is None else len(exchanges)
-        sys.stdout.write("\n".join(_lines(found, types, recorded, everything)) + "\n")
+        from harness.reports.wording import shown
+
+        sys.stdout.write("\n".join(map(shown, _lines(found, types, recorded, everything))) + "\n")
     return Exit.BROKEN if breaks else Exit.KEPT
 
 
@@ -80,7 +84,10 @@ def _recorded(paths: tuple[str, ...], transport: str | None) -> "list[Exchange]"
 
 
 def _row(one: "Difference") -> dict[str, Any]:
-    return asdict(one) | {"change": one.change.value}
+    from harness.redaction.scrub import message
+
+    told = {"place": message(one.place, limit=_LONGEST), "name": message(one.name, limit=_LONGEST)}
+    return asdict(one) | {"change": one.change.value} | told
 
 
 def _lines(found: "list[Difference]", types: list[str], recorded: int | None, everything: bool) -> Iterator[str]:
@@ -116,7 +123,9 @@ def _group(one: "Difference") -> tuple[str, str, str, tuple[str, ...]]:
 
 
 def _place(one: "Difference") -> str:
-    return f"{one.place or '/'}{f' = {one.name}' if one.name else ''}"
+    from harness.redaction.scrub import message
+
+    return message(f"{one.place or '/'}{f' = {one.name}' if one.name else ''}", limit=_LONGEST)
 
 
 def _types(one: "Difference") -> str:

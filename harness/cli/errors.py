@@ -15,6 +15,17 @@ class Exit(IntEnum):
     INTERRUPTED = 130
 
 
+def fault_words(error: Exception) -> str:
+    """A fault of the harness in one line: what was raised, and where."""
+    import traceback
+
+    from harness.redaction.scrub import message
+
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    place = f"{last.filename.rsplit('/', 1)[-1]}:{last.lineno} in {last.name}"
+    return f"fault of the harness: {type(error).__name__}: {message(str(error))} ({place})"
+
+
 class CommandError(Exception):
     """One clear message for a person, and the exit code."""
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from harness.cli.errors import CommandError, Exit
+from harness.cli.errors import CommandError, Exit, fault_words
 
 _STDIN = "-"
 _STDIN_NAME = "standard input"
@@ -43,7 +43,8 @@ def lint(
     standard input.
 
     Exit codes: 0 all well; 1 less than the minimum parses and round-trips, a request without an answer is illegal, or
-    a recorded success is rejected here; 2 a capture cannot be read; 5 no exchange was found.
+    a recorded success is rejected here; 2 a capture cannot be read; 4 this judge itself failed at an exchange; 5 no
+    exchange was found.
     """
     if explain is not None:
         return _explained(explain)
@@ -102,6 +103,10 @@ def _linted(
 
         shown = lines(result, captures, minimum=minimum, failed=failed, everything=everything)
         sys.stdout.write("\n".join(shown) + "\n")
+    for exchange, error in result.faults:
+        click.echo(f"harness: {exchange.place}: {fault_words(error)}", err=True)
+    if result.faults:
+        return Exit.HARNESS_FAULT
     if captures.broken:
         return Exit.USAGE
     return Exit.BROKEN if failed else Exit.KEPT
@@ -124,6 +129,8 @@ def _captures(paths: tuple[str, ...], transport: str | None) -> Any:
 
 
 def _standard_input() -> str:
+    if sys.stdin is None:
+        raise CommandError(f"{_STDIN_NAME} is closed; pipe a capture into it, or name a file")
     try:
         return sys.stdin.buffer.read().decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -6,11 +6,12 @@ It holds no judgement of its own: pytest runs the cases, the run record holds th
 import gc
 import sys
 from collections.abc import Callable
+from errno import ENOSPC
 from typing import Any
 
 import click
 
-from harness.cli.errors import CommandError, Exit
+from harness.cli.errors import CommandError, Exit, fault_words
 
 
 def _run() -> click.Command:
@@ -142,7 +143,9 @@ def run_command_line(arguments: list[str] | None = None) -> int:
     except BrokenPipeError:
         return _closed_pipe()
     except Exception as error:
-        return _say(_fault_words(error), Exit.HARNESS_FAULT)
+        if isinstance(error, OSError) and error.errno == ENOSPC:
+            return _say(f"{error.filename or 'the output'}: no space is left to write to", Exit.USAGE)
+        return _say(fault_words(error), Exit.HARNESS_FAULT)
     return code if isinstance(code, int) else Exit.KEPT
 
 
@@ -155,13 +158,3 @@ def _closed_pipe() -> int:
     # Whoever read the output has gone (`| head`): nothing more can be said, and Python must not try at exit.
     sys.stdout = open("/dev/null", "w") if sys.platform != "win32" else open("nul", "w")  # noqa: SIM115 - kept to the end
     return Exit.BROKEN
-
-
-def _fault_words(error: Exception) -> str:
-    import traceback
-
-    from harness.redaction.scrub import message
-
-    last = traceback.extract_tb(error.__traceback__)[-1]
-    place = f"{last.filename.rsplit('/', 1)[-1]}:{last.lineno} in {last.name}"
-    return f"fault of the harness: {type(error).__name__}: {message(str(error))} ({place})"

@@ -161,9 +161,15 @@ def _perform(names: tuple[str, ...], rest: dict[str, Any], jobs: int, **arms: An
         raise CommandError("no case was selected: no scenario runs on these arms", Exit.NOTHING_RAN)
     from harness.cli.engine import run_engine
     from harness.cli.verdict import say_verdict
+    from harness.reports.lock import sole_writer
+    from harness.reports.record import RecordError
 
-    code, front = run_engine(plan, chosen, jobs, total)
-    return say_verdict(code, front, plan, output, rest["form"], sys.stdout)
+    try:
+        with sole_writer(output):
+            code, front = run_engine(plan, chosen, jobs, total)
+            return say_verdict(code, front, plan, output, rest["form"], sys.stdout)
+    except RecordError as error:
+        raise CommandError(str(error)) from None
 
 
 def _checked(plan: RunPlan, output: Path) -> None:

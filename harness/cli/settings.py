@@ -13,6 +13,8 @@ def configuration(**flags: Any) -> Configuration:
     """The configuration of the working folder. Raises CommandError."""
     try:
         return load_configuration(Path.cwd(), os.environ, flags)
+    except FileNotFoundError:
+        raise CommandError("the working folder is gone; change to one that exists") from None
     except ConfigurationError as error:
         raise CommandError(str(error)) from None
 

@@ -29,7 +29,12 @@ def say_verdict(code: int, front: Front, plan: RunPlan, output: Path, form: str,
     if unwritten is not None:
         where = unwritten.filename or output
         raise CommandError(f"{where}: a report cannot be written: {unwritten.strerror}; choose another --output folder")
-    return Exit.INTERRUPTED if code == _INTERRUPTED else exit_code(front.session)
+    if code == _INTERRUPTED:
+        return Exit.INTERRUPTED
+    if not record.complete:
+        missing = record.header["selected"] - len(record.results)
+        raise CommandError(f"{missing} cases have no result: a worker process died; run again", Exit.HARNESS_FAULT)
+    return exit_code(front.session)
 
 
 def exit_code(session: RunSession) -> Exit:

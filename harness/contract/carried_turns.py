@@ -129,10 +129,10 @@ def _totals(usage: Usage) -> Usage:
 
 
 def _inclusive(usage: Usage) -> Usage:
-    """A wire that counts cached tokens apart: where the rest is not known, they are all that was read."""
-    told = _reported(usage)
+    """A wire that counts cached tokens apart: of an input that is not known they are what is told."""
+    told = _totals(usage)
     cached = (told.cached_tokens or 0) + (told.cache_write_tokens or 0)
-    return _totals(told if told.input_tokens is not None else replace(told, input_tokens=cached))
+    return replace(told, input_tokens=max(told.input_tokens or 0, cached))
 
 
 def _every_class(usage: Usage) -> Usage:

@@ -7,9 +7,10 @@ board records the one trace format and judges nothing.
 
 from collections import Counter, deque
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import Any
 
+from harness.contract.loop_moves import CANCELLED, Killed, Move, Stored, run_started, shape_of
 from harness.loop import persist
 from harness.loop.events import (
     ApprovalResolved,
@@ -36,7 +37,6 @@ from harness.loop.events import (
 from harness.loop.machine import advance
 from harness.loop.state import LoopState, SlotState, new_state
 from harness.loop.task import Task
-from harness.vocabulary.capabilities import CAPABILITIES
 from harness.vocabulary.content import Item
 from harness.vocabulary.outcome import RunOutcome, Status
 from harness.vocabulary.request import ModelRequest
@@ -51,37 +51,11 @@ from harness.vocabulary.trace import (
     ReplySent,
     RequestSent,
     RunEnded,
-    RunStarted,
     ToolEnded,
     ToolStarted,
     Waited,
 )
 from harness.vocabulary.turn import ModelFault, ModelTurn
-
-CANCELLED = "cancelled by the scenario"
-
-
-class Move(NamedTuple):
-    """One thing that was played: the model's reply, a tool's outcome, or what a person decided."""
-
-    kind: str
-    about: str
-    what: Any
-
-
-class Killed(BaseException):
-    """The process died between two effects. Not an Exception: nothing may catch it by accident."""
-
-
-@dataclass(frozen=True, slots=True)
-class Stored:
-    """One checkpoint as text, and how much of the play it holds."""
-
-    head: str
-    items: tuple[str, ...]
-    records: tuple[str, ...]
-    version: int
-    played: int
 
 
 class Board:
@@ -102,10 +76,11 @@ class Board:
         self.dispatched: list[RunTool] = []
         self.play: list[Move] = []
         self.kills: list[tuple[str, int]] = []
+        self.lost = False
         self.last_effect = ""
         self.performed: Counter[str] = Counter()
         self.impure: str | None = None
-        self.trace: list[Record] = [_started(task)]
+        self.trace: list[Record] = [run_started(task)]
 
     @property
     def outcome(self) -> RunOutcome | None:
@@ -184,7 +159,9 @@ class Board:
         self.kills.append(self._killed_after())
         self.asked, self.waiting, self.fuse = None, None, None
         self.running.clear()
-        del self.play[self.stored.played if self.stored else 0 :]
+        kept = self.stored.played if self.stored else 0
+        self.lost = self.lost or any(move.kind == "model" for move in self.play[kept:])
+        del self.play[kept:]
         if self.stored is None:
             self.state = new_state(self.task)
             self.feed(Started(self.now))
@@ -234,7 +211,7 @@ class Board:
         return self.last_effect, self.performed[self.last_effect]
 
     def _compare(self, effects: tuple[Effect, ...], again: tuple[Effect, ...]) -> None:
-        if [_shape(one) for one in effects] != [_shape(one) for one in again]:
+        if [shape_of(one) for one in effects] != [shape_of(one) for one in again]:
             self.impure = f"{effects} is not {again}"
 
     def _perform(self, effect: Effect) -> Event | None:
@@ -313,25 +290,3 @@ _PERFORM: dict[type, Any] = {
     AskApproval: Board._ask,
     Finish: Board._finish,
 }
-
-
-def _shape(effect: Effect) -> tuple[Any, ...]:
-    """An effect as a value that can be compared; a state by what would be stored of it."""
-    if isinstance(effect, WriteCheckpoint):
-        return (effect.trigger, persist.dump_head(effect.state))
-    return (type(effect).__name__, effect)
-
-
-def _started(task: Task) -> RunStarted:
-    return RunStarted(
-        scenario="found",
-        transport="sim",
-        streaming=True,
-        subject="reference",
-        capabilities=frozenset(CAPABILITIES),
-        limits=task.limits,
-        settings=task.settings,
-        tools=task.tools,
-        system=task.system,
-        user=task.user,
-    )

@@ -7,21 +7,24 @@ After each step every promise of `loop_promises` is checked; when a run ends, or
 the harness judge its whole trace. A failing example is written as a scenario file below `LoopMachine.found`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from harness.contract import loop_story
 from harness.contract.loop_board import Board
-from harness.contract.loop_promises import broken, judged
+from harness.contract.loop_promises import broken, judged, requirements
 from harness.contract.loop_story import FAILS, TOOLS, UNKNOWN, USER, Spec
 from harness.loop.task import Task
-from harness.scenario.format import DEFAULT_SYSTEM
+from harness.scenario.format import DEFAULT_SYSTEM, Scenario
 from harness.scenario.format_tools import Tool
 from harness.scenario.plan import declaration_of
+from harness.scenario.runner import run_scenario
+from harness.subjects.reference import Reference
+from harness.vocabulary.outcome import RunOutcome
 from harness.vocabulary.settings import RunLimits, RunSettings
 
 _DECLARED = tuple(declaration_of(name, Tool.model_validate(spec)) for name, spec in TOOLS.items())
@@ -68,6 +71,21 @@ run_settings = st.builds(
     identical_denial_threshold=st.integers(1, 3),
     context_budget_tokens=st.sampled_from([100_000, 100_000, 900, 700]),
 )
+
+
+def retold(board: Board, said: Mapping[str, Spec]) -> Iterator[tuple[str, str]]:
+    """Where the story of a whole run, told again by the scenario runner, comes to something else."""
+    told = loop_story.story(board, "found-retold", ["loop.tools.every-call-answered"], said, {"outcome": "completed"})
+    run = run_scenario(Scenario.model_validate(told), Reference(), requirements=requirements(), depth="sim")
+    mine, other = board.outcome, run.outcome
+    if mine is None or other is None:
+        yield "scenario.outcome", f"the scenario comes to no outcome: {run.harness_fault}"
+    elif (mine.status, mine.reason, mine.counters) != (other.status, other.reason, other.counters):
+        yield "scenario.outcome", f"played: {_end(mine)}; as a scenario: {_end(other)}"
+
+
+def _end(outcome: RunOutcome) -> str:
+    return f"{outcome.status} {outcome.reason} {outcome.counters}"
 
 
 class LoopMachine(RuleBasedStateMachine):
@@ -153,7 +171,7 @@ class LoopMachine(RuleBasedStateMachine):
         if sure:
             self.board.cancel()
 
-    @precondition(lambda self: len(self.board.kills) < 3)
+    @precondition(lambda self: self.board.outcome is None and len(self.board.kills) < 3)
     @rule()
     def process_dies(self) -> None:
         """A kill between two events: whatever is under way is lost."""
@@ -209,6 +227,8 @@ class LoopMachine(RuleBasedStateMachine):
 
     def _judge(self) -> None:
         self._told(list(judged(self.board)))
+        if not self.board.kills:
+            self._told(list(retold(self.board, self.said)))
 
     def _told(self, wrong: list[tuple[str, str]]) -> None:
         __tracebackhide__ = True
@@ -216,6 +236,7 @@ class LoopMachine(RuleBasedStateMachine):
             rules = list(dict.fromkeys(rule for rule, _ in wrong))
             name = "found-" + rules[0].replace(".", "-")
             expect = {"conversation": {"answered": True}}
-            path = loop_story.write(self.found, loop_story.story(self.board, name, rules, self.said, expect))
+            known = [one for one in rules if one in requirements()] or ["loop.tools.every-call-answered"]
+            path = loop_story.write(self.found, loop_story.story(self.board, name, known, self.said, expect))
             told = "\n".join(f"{rule}: {what}" for rule, what in wrong)
             raise AssertionError(f"{told}\nwritten as {path}; run it: harness run {path} --depth sim")

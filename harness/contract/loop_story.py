@@ -12,7 +12,8 @@ from typing import Any
 
 import yaml
 
-from harness.contract.loop_board import CANCELLED, Board
+from harness.contract.loop_board import Board
+from harness.contract.loop_moves import CANCELLED
 from harness.scenario.answers import outcome_of
 from harness.scenario.format_tools import Answer, Tool
 from harness.vocabulary.content import AssistantMessage, AssistantPart, Refusal, Text, ToolCall
@@ -89,7 +90,7 @@ def story(board: Board, name: str, proves: list[str], said: Mapping[str, Spec], 
         "proves": list(dict.fromkeys([*proves, *(["loop.tools.unknown"] if unknown else [])])),
         "user": USER,
         "unplayed": "allowed",
-        "limits": {key: getattr(limits, key) for key in _LIMITS if getattr(limits, key)},
+        "limits": {key: getattr(limits, key) for key in _LIMITS if getattr(limits, key) is not None},
         "settings": {key: getattr(settings, key) for key in _SETTINGS},
         "tools": tools,
         "script": [*turns, {"say": "The answer."}],

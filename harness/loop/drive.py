@@ -103,7 +103,9 @@ def _sync(steps: Generator[Slow, Any, RunOutcome], ports: SyncPorts) -> RunOutco
 
 def _timed_run(ports: SyncPorts, run: RunTool) -> Timed:
     begun = ports.now()
-    return _guarded(ports.tools.run, run.call, run.key), (ports.now() - begun) * 1000
+    outcome = _guarded(ports.tools.run, run.call, run.key)
+    ended = ports.now()
+    return outcome, (ended - begun) * 1000, ended
 
 
 def _guarded(runner: Any, call: ToolCall, key: str) -> ToolOutcome:
@@ -154,4 +156,5 @@ async def _timed_call(ports: AsyncPorts, run: RunTool) -> Timed:
         outcome = await ports.tools.run(run.call, run.key)
     except Exception as error:
         outcome = _crashed_tool(error)
-    return outcome, (ports.now() - begun) * 1000
+    ended = ports.now()
+    return outcome, (ended - begun) * 1000, ended

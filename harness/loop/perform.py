@@ -60,7 +60,8 @@ class Pause:
 _QUICK = frozenset({Emit, WriteCheckpoint, MarkEffectSent, AskApproval})
 """Effects that are done at once: most of all effects."""
 Slow: TypeAlias = Attempt | Runs | Pause
-Timed: TypeAlias = tuple[ToolOutcome, float]
+Timed: TypeAlias = tuple[ToolOutcome, float, float]
+"""What a call gave, how many milliseconds it took, and when it ended (seconds of the run's clock)."""
 
 
 class Driver:
@@ -184,9 +185,9 @@ class Driver:
 
     def _finished(self, group: tuple[RunTool, ...], timed: Sequence[Timed]) -> None:
         reason = self._ports.cancelled()
-        for run, (outcome, latency_ms) in zip(group, timed, strict=True):
+        for run, (outcome, latency_ms, ended) in zip(group, timed, strict=True):
             if self._teller is not None:
-                self._teller.finished(run.call.call_id, self._ports.now())
+                self._teller.finished(run.call.call_id, ended)
             self._events.append(ToolFinished(run.call.call_id, outcome, self._ports.now(), latency_ms, reason))
             self._performed("run_tool", run.call.call_id)
 

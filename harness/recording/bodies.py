@@ -102,9 +102,24 @@ def body_of(data: bytes, content_type: str = "") -> Body:
         return Body("sse", data)
     try:
         json.loads(data)
-    except ValueError:
+    except (ValueError, RecursionError):
         return Body("text", data)
     return Body("json", data)
+
+
+def implied_status(body: Body) -> int | None:
+    """The status of an answer that was recorded without one, by what it holds: 400 for an error body, else 200; None
+    where it is neither JSON nor a stream."""
+    if body.kind == "text":
+        return None
+    return 400 if body.kind == "json" and _is_error(body.json) else 200
+
+
+def _is_error(value: Any) -> bool:
+    if not isinstance(value, Mapping):
+        return False
+    answers = value.get("output"), value.get("choices"), value.get("content")
+    return value.get("type") == "error" or (bool(value.get("error")) and all(one is None for one in answers))
 
 
 def flag(request: Any, key: str) -> bool:
@@ -116,7 +131,7 @@ def parsed(data: bytes | None) -> Any:
     """JSON of a body; None where it is none."""
     try:
         return None if data is None else json.loads(data)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
 
 

@@ -50,17 +50,22 @@ def read_calls(lines: Iterable[str], file: str) -> Iterator[RecordedCall]:
             continue
         try:
             value = _decode(line)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             value = _whole_document(line, numbered, file, number, error)
-        yield from _calls(value, f"{file}:{number}", len(line))
+        try:
+            yield from _calls(value, f"{file}:{number}", len(line))
+        except CallRecordError:
+            raise
+        except (TypeError, ValueError, OverflowError, RecursionError) as error:
+            raise CallRecordError(f"{file}:{number}: a value of the wrong kind: {error}; mend the record") from None
 
 
-def _whole_document(line: str, rest: Iterator[tuple[int, str]], file: str, number: int, error: ValueError) -> Any:
+def _whole_document(line: str, rest: Iterator[tuple[int, str]], file: str, number: int, error: Exception) -> Any:
     """A document over many lines, if the first line begins one."""
     if number == 1 and line.lstrip()[:1] in "{[":
         try:
             value = _decode(line + "".join(text for _, text in rest))
-        except ValueError as whole:
+        except (ValueError, RecursionError) as whole:
             raise CallRecordError(f"{file}: neither JSON Lines nor one JSON document: {whole}; mend it") from None
         return value
     raise CallRecordError(f"{file}:{number}: not JSON: {error}; one call a line, or one OTLP document")

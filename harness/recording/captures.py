@@ -104,7 +104,7 @@ def _sniffed(text: str) -> _Reader:
         return _stream
     try:
         json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         lines = [line for line in text.splitlines() if line.strip()]
         return _json_lines if len(lines) > 1 and all(line.lstrip().startswith("{") for line in lines) else _json
     return _json

@@ -4,7 +4,6 @@ They differ in where the URL, the status and the bodies stand; the readers below
 safe loader: a cassette that asks for an object is refused, never obeyed.
 """
 
-import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 

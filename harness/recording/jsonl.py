@@ -2,14 +2,15 @@
 
 A line holds `request` (JSON or null) and one of `response` (JSON), `response_sse` (raw text), `response_text`; or, for
 a quoted error, `error` and `status`. Everything else is optional: `id`, `transport`, `streaming`, `status`,
-`provider_host`, `provider_url_path`, `response_headers`, `source`, `tags`.
+`provider_host`, `provider_url_path`, `response_headers`, `source`, `tags`. An answer without a status has the one that
+its kind says.
 """
 
 import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from harness.recording.bodies import body_of, flag, header_map, short_strings
+from harness.recording.bodies import body_of, flag, header_map, implied_status, short_strings
 from harness.recording.exchange import Body, CaptureError, Exchange, Found, Skipped, compact
 from harness.recording.recognise import recognised
 
@@ -51,6 +52,7 @@ def read_record(record: Any, place: str, default_id: str, line: int | None = Non
         return CaptureError(place, "`request` is not a JSON object", "write the request body as JSON, or null")
     try:
         response = _response(record)
+        status = _status(record.get("status"), response)
     except ValueError as error:
         return CaptureError(place, str(error), _FIELDS)
     if request is None and response is None:
@@ -59,12 +61,11 @@ def read_record(record: Any, place: str, default_id: str, line: int | None = Non
     transport = recognised(name=record.get("transport"), path=path, request=request, response=response)
     if transport is None:
         return Skipped(place, "the wire is not told by `transport` or `provider_url_path`, nor by the bodies")
-    status = record.get("status")
     return Exchange(
         id=str(record.get("id") or default_id),
         transport=transport,
         streaming=record.get("streaming") is True or flag(request, "stream"),
-        status=status if isinstance(status, int) and not isinstance(status, bool) else None,
+        status=status,
         place=place,
         request=None if request is None else compact(request),
         response=response,
@@ -75,6 +76,14 @@ def read_record(record: Any, place: str, default_id: str, line: int | None = Non
         tags=short_strings(record.get("tags") or ()),
         line=line,
     )
+
+
+def _status(given: Any, response: Body | None) -> int | None:
+    if given is None:
+        return None if response is None else implied_status(response)
+    if isinstance(given, int) and not isinstance(given, bool):
+        return given
+    raise ValueError("`status` is not an integer")
 
 
 def _response(record: Mapping[str, Any]) -> Body | None:

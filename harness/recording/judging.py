@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from harness.recording.exchange import Body, Exchange
-from harness.recording.rounds import UNSAID, answer_round, read_answer, request_round
 from harness.recording.refusals import only_the_provider_sees
+from harness.recording.rounds import UNSAID, answer_round, read_answer, request_round
 from harness.redaction.scrub import redact
 from harness.transports.registry import adapter
 from harness.vocabulary.request import ModelRequest

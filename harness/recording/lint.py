@@ -10,6 +10,7 @@ from typing import Any
 
 from harness.recording.exchange import Exchange
 from harness.recording.judging import Finding, Judged, judged
+from harness.wire.dialects import load
 
 COUNTS = ("exchanges", "accepted", "rejected", "unparsed", "round_trip_failed", "recorded_ok_rejected",
           "recorded_fault_missed")  # fmt: skip
@@ -18,12 +19,15 @@ COUNTS = ("exchanges", "accepted", "rejected", "unparsed", "round_trip_failed", 
 @dataclass(slots=True)
 class LintResult:
     """What all exchanges came to. `answered` counts those that the provider answered 2xx with a body, `whole` those of
-    them that parse and round-trip; both by transport too."""
+    them that parse and round-trip; both by transport too. `beyond` counts refusals that only the provider could give,
+    by what they are about; `faults` are exchanges at which this judge itself failed: they are counted nowhere else."""
 
     total: Counter[str] = field(default_factory=Counter)
     by_transport: dict[str, Counter[str]] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
     unanswered_rejected: int = 0
+    beyond: Counter[str] = field(default_factory=Counter)
+    faults: list[tuple[Exchange, Exception]] = field(default_factory=list)
 
     def add(self, one: Judged) -> None:
         """Count one exchange."""
@@ -31,6 +35,7 @@ class LintResult:
         for counter in (self.total, own):
             counter.update(_counted(one))
         self.findings.extend(one.findings)
+        self.beyond.update([one.beyond] if one.beyond else [])
         self.unanswered_rejected += one.exchange.status is None and one.accepted is False
 
     @property
@@ -79,9 +84,15 @@ def lint(
     exchanges: Iterable[Exchange], each: Callable[[], None] = lambda: None, *, dialect: str | None = None
 ) -> LintResult:
     """Judge all exchanges in their order; `each` is called after every one. `dialect` is the server's, where hosts do
-    not tell."""
+    not tell. A fault of the judge at one exchange leaves the others judged. Raises DialectError for a dialect that
+    there is not."""
+    if dialect is not None:
+        load(dialect)
     result = LintResult()
     for exchange in exchanges:
-        result.add(judged(exchange, dialect=dialect))
+        try:
+            result.add(judged(exchange, dialect=dialect))
+        except Exception as error:
+            result.faults.append((exchange, error))
         each()
     return result

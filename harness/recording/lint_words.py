@@ -32,6 +32,9 @@ def lines(
     made += [f"passed over  {one.place}: {one.why}" for one in captures.skipped[:_SHOWN]]
     if len(captures.skipped) > _SHOWN:
         made.append(f"passed over  … and {len(captures.skipped) - _SHOWN} more")
+    if result.beyond:
+        causes = ", ".join(f"{about} {count}" for about, count in result.beyond.most_common())
+        made += _wrapped(f"set aside     refusals that no reader of the request could foretell: {causes}", " " * 14)
     made.append(_verdict(result, minimum, failed))
     return made
 
@@ -50,13 +53,16 @@ def _block(word: str, one: Finding) -> Iterator[str]:
     yield f"{word}  {one.transport}  {one.rule}  {one.id}"
     for label, text in (("where", one.where), ("message", one.message), ("mend", one.mend)):
         if text:
-            yield from textwrap.wrap(
-                " ".join(text.split()), 112, initial_indent=f"      {label:<9} ", subsequent_indent=" " * 16,
-                break_long_words=False, break_on_hyphens=False,
-            )  # fmt: skip
+            yield from _wrapped(f"      {label:<9} {' '.join(text.split())}", " " * 16)
     if one.rule.startswith("wire."):
         yield f"      explain   harness lint --explain {one.rule}"
     yield ""
+
+
+def _wrapped(text: str, indent: str) -> list[str]:
+    return textwrap.wrap(
+        text, 112, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False, replace_whitespace=False
+    )
 
 
 def _table(result: LintResult) -> list[str]:
@@ -77,7 +83,7 @@ def _table(result: LintResult) -> list[str]:
 
 
 def _verdict(result: LintResult, minimum: float, failed: bool) -> str:
-    word = "FAILED" if failed else "PASSED"
+    word = "FAILED" if failed or result.faults else "PASSED"
     answered = result.total["answered"]
     reasons = []
     if answered:
@@ -86,7 +92,13 @@ def _verdict(result: LintResult, minimum: float, failed: bool) -> str:
             f" ({result.share:.2f} %, at least {minimum:g} % are wanted)"
         )
     if result.unanswered_rejected:
-        reasons.append(f"{result.unanswered_rejected} of the requests without an answer would be refused")
+        reasons.append(f"{_requests(result.unanswered_rejected)} without an answer would be refused")
     if result.total["recorded_ok_rejected"]:
-        reasons.append(f"{result.total['recorded_ok_rejected']} requests that were answered are rejected here")
-    return f"{word}  " + ("; ".join(reasons) or f"{result.total['accepted']} requests are legal")
+        reasons.append(f"{_requests(result.total['recorded_ok_rejected'])} that the provider answered rejected here")
+    if result.faults:
+        reasons.append(f"this judge itself failed at {len(result.faults)} of them")
+    return f"{word}  " + ("; ".join(reasons) or f"{_requests(result.total['accepted'])} found legal")
+
+
+def _requests(number: int) -> str:
+    return f"{number} request{'' if number == 1 else 's'}"

@@ -7,7 +7,7 @@ The wire is told by the body's shape. Of a lone answer the status is what its ki
 from collections.abc import Mapping
 from typing import Any
 
-from harness.recording.bodies import body_of, flag
+from harness.recording.bodies import body_of, flag, implied_status
 from harness.recording.exchange import Body, Exchange, Found, Skipped, compact
 from harness.recording.recognise import XML, by_request, by_response, is_xml
 
@@ -20,7 +20,7 @@ def read_payload(value: Any, file: str, stem: str, transport: str | None) -> Fou
     if by_shape is not None:
         return _request(value, file, stem, transport or (XML if is_xml(value) else by_shape))
     body = Body("json", compact(value))
-    return _answer(body, file, stem, transport or by_response(body), 400 if _is_error(value) else 200)
+    return _answer(body, file, stem, transport or by_response(body))
 
 
 def read_stream(data: bytes, file: str, stem: str, transport: str | None) -> Found:
@@ -28,11 +28,7 @@ def read_stream(data: bytes, file: str, stem: str, transport: str | None) -> Fou
     body = body_of(data)
     if body.kind != "sse":
         return Skipped(file, "no event stream")
-    return _answer(body, file, stem, transport or by_response(body), 200)
-
-
-def _is_error(value: Mapping[str, Any]) -> bool:
-    return value.get("type") == "error" or ("error" in value and not value.keys() & {"output", "choices", "content"})
+    return _answer(body, file, stem, transport or by_response(body))
 
 
 def _request(value: Mapping[str, Any], file: str, stem: str, transport: str) -> Exchange:
@@ -48,14 +44,14 @@ def _request(value: Mapping[str, Any], file: str, stem: str, transport: str) -> 
     )
 
 
-def _answer(body: Body, file: str, stem: str, transport: str | None, status: int) -> Found:
+def _answer(body: Body, file: str, stem: str, transport: str | None) -> Found:
     if transport is None:
         return Skipped(file, "a body of no wire that this project knows")
     return Exchange(
         id=stem,
         transport=transport,
         streaming=body.kind == "sse",
-        status=status,
+        status=implied_status(body),
         place=file,
         response=body,
         source=file,

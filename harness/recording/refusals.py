@@ -1,9 +1,9 @@
 """What a recorded refusal is about, where no reader of its request could have foretold it.
 
-Only such causes are known here: an account, a name that a server keeps, sizes in tokens, what a file holds, what a model
-wrote, a server behind a gateway. Everything else is a fault of conversation, schema or parameters, and a judge should
-know the rule for it. The patterns must fit no message of the judge's own rules. Sources: recorded 4xx answers, error
-pages of the providers' documentation.
+Only such causes are known here: an account, a name that a server keeps, sizes in tokens, what a file holds, what a
+model wrote, a server behind a gateway. Everything else is a fault of conversation, schema or parameters, and a judge
+should know the rule for it. The patterns must fit no message of the judge's own rules. Sources: recorded 4xx answers,
+error pages of the providers' documentation.
 """
 
 import re
@@ -12,7 +12,7 @@ _BEYOND: tuple[tuple[str, str], ...] = (
     ("the account", r"api key|authentication|credit balance|quota|billing|permission_error|not allowed to "),
     (
         "the model's name",
-        r"\bmodel\b[^.]{0,80}(does not exist|not found|deprecated)|model names are|invalid model|model_not_found",
+        r"\bmodel\b.{0,80}(does not exist|not found|deprecated)|model names are|invalid model|model_not_found",
     ),
     (
         "the size of the input",

@@ -30,7 +30,8 @@ class Known:
     """What a schema says of a place.
 
     `kinds` are JSON types. `values` are the strings it allows, None if any. `tags` names the members of the union that
-    stands there. `required` and `optional` are the fields of its object; `extra`: it may have others. `free`: any JSON may stand below.
+    stands there. `required` and `optional` are the fields of its object; `extra`: it may have others. `free`: any JSON
+    may stand below.
     """
 
     kinds: frozenset[str]

@@ -41,6 +41,9 @@ def select(names: Sequence[str], folders: Sequence[Path]) -> list[Selected]:
     found: dict[tuple[Path, str], Selected] = {}
     for chosen in (chosen for name in names for chosen in _matches(name, known)):
         found.setdefault((chosen.file.resolve(), chosen.item), chosen)
+    for chosen in found.values():
+        if "[" in str(chosen.file):
+            raise SelectionError(f"{chosen.file}: pytest takes no '[' in a path; rename the folder or the file")
     return list(found.values())
 
 
