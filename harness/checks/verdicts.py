@@ -70,6 +70,9 @@ def _read(timeline: Timeline) -> _Reading:
             if call.fate in COUNTED:
                 one = reading.signatures.setdefault(call.signature, _Signature(call.name))
                 one.take(call)
+                if call.fate is Fate.UNCERTAIN:
+                    # Nobody knows whether it failed: an identical call after it is a retry or none.
+                    reading.unsure.add(call.name)
                 if one.failed:
                     reading.failing.setdefault(call.name, set()).add(call.signature)
         reading.loops |= {tool for tool, _ in repeats.hot()} | set(repeats.outcomes.tools())
