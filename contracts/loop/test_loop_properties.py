@@ -24,6 +24,7 @@ from harness.vocabulary.content import AssistantMessage, Item, ToolResult
 from harness.vocabulary.control import ReasonCode
 from harness.vocabulary.outcome import Reason, RunOutcome, Status
 from harness.vocabulary.settings import RunLimits, RunSettings
+from harness.vocabulary.tools import OutcomeClass
 from harness.vocabulary.trace import Intervened, RequestSent
 from harness.vocabulary.turn import ModelFault, ModelTurn
 from harness.vocabulary.verdict import VerdictName
@@ -245,14 +246,13 @@ def test_two_runs_of_one_world_are_equal(run: GeneratedRun) -> None:
     assert replace(one, conversation=()) == replace(other, conversation=())
 
 
+ROOMY = RunLimits(max_steps=9, max_model_calls=9, max_tool_calls=8)
+ASK, READ = ("ask", '{"n":1}'), ("read", '{"n":1}')
+
+
 @given(runs)
-@example(
-    GeneratedRun(
-        [(PAY,) * 3, "pause", "busy", (("ask", ""),) * 2],
-        Surroundings(),
-        RunLimits(max_steps=9, max_model_calls=9, max_tool_calls=4),
-    )
-)
+@example(GeneratedRun([(ASK, ASK)], Surroundings(people=(True, None)), ROOMY))
+@example(GeneratedRun([(READ, READ)], Surroundings(outcomes=(OutcomeClass.UNCERTAIN,)), ROOMY))
 def test_no_judge_finds_a_broken_promise(run: GeneratedRun) -> None:
     """Every check of the requirements, over whatever happened."""
     run.play()

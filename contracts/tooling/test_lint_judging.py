@@ -63,7 +63,7 @@ ODD = {
     "a summary holds words": output({"type": "reasoning", "id": "rs_1", "summary": ["x"]}),
     "a summary's text is a number": output({"type": "reasoning", "id": "rs_1", "summary": [{"text": 1}]}),
     "reasoning is a number": output({"type": "reasoning", "id": "rs_1", "summary": [], "content": 1.5}),
-    "a schema holds half a character": tool({"type": "object", "properties": {"a": {"title": "\ud800"}}}),
+    "a schema's key is half a character": tool({"type": "object", "\ud800": 1}),
     "a schema is of a draft that there is not": tool({"type": "object", "$schema": "nowhere"}),
     "a server's call has a list for an id": blocks(
         {"type": "server_tool_use", "id": [], "name": "web_search", "input": {}},
@@ -82,6 +82,11 @@ def test_an_odd_exchange_is_judged(name: str) -> None:
 def test_a_schema_is_judged_by_the_drafts_rules_though_it_names_another() -> None:
     found = judged(exchange(**tool({"type": "object", "$schema": "nowhere", "properties": 1})))
     assert "wire.anthropic-messages.schema-valid" in {one.rule for one in found.findings}
+
+
+def test_a_block_that_is_misshapen_inside_survives_the_way_back() -> None:
+    found = judged(exchange(**ODD["thinking is null"] | {"request": None}))
+    assert (found.parsed, found.round_trip) == (True, True), found.findings
 
 
 def test_an_answer_without_an_id_survives_the_way_back() -> None:

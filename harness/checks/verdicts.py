@@ -75,7 +75,8 @@ def _read(timeline: Timeline) -> _Reading:
                     reading.unsure.add(call.name)
                 if one.failed:
                     reading.failing.setdefault(call.name, set()).add(call.signature)
-        reading.loops |= {tool for tool, _ in repeats.hot()} | set(repeats.outcomes.tools())
+        hot = [reading.signatures[signature] for signature in repeats.hot()]
+        reading.loops |= {one.tool for one in hot if one.calls > 1} | set(repeats.outcomes.tools())
         if repeats.due():
             reading.unsure |= {call.name for call in attempt.calls}
     reading.failing = {tool: signatures for tool, signatures in reading.failing.items() if len(signatures) > 1}

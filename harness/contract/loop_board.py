@@ -77,6 +77,7 @@ class Board:
         self.play: list[Move] = []
         self.kills: list[tuple[str, int]] = []
         self.lost = False
+        self.legal_through = 0
         self.last_effect = ""
         self.performed: Counter[str] = Counter()
         self.impure: str | None = None

@@ -234,13 +234,15 @@ def _attempts(board: Board) -> str | None:
 
 def _legal(board: Board) -> str | None:
     """The newest request is legal on each wire; a paused turn is one only with parts that its provider made."""
-    if board.asked is None or board.asked.paused is not None:
+    fresh = board.asked is not None and board.legal_through < len(board.requests)
+    if board.asked is None or board.asked.paused is not None or not fresh:
         return None
     for transport in TRANSPORT_IDS:
         payload: Any = json.loads(adapter(transport).render(board.asked, stream=True))
         found = codec(transport).judge(payload)
         if found:
             return f"{transport}: {found[0].rule} at {found[0].pointer}: {found[0].message}"
+    board.legal_through = len(board.requests)
     return None
 
 
