@@ -4,7 +4,8 @@ A user's addopts, conftest files, PYTEST_ADDOPTS and other plugins cannot change
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from harness.suite.taking_part import SESSION
 
 _INI = Path(__file__).parent / "engine.ini"
 _FOREIGN = ("PYTEST_ADDOPTS", "PYTEST_PLUGINS", "PYTEST_DEBUG", "PYTEST_THEME")
+_AUTOLOAD = "PYTEST_DISABLE_PLUGIN_AUTOLOAD"
 _OFF = ("cacheprovider", "terminal", "junitxml", "pastebin", "nose", "doctest", "unittest", "legacypath", "debugging")
 
 
@@ -70,9 +72,6 @@ class Front:
 def run_engine(plan: RunPlan, chosen: Sequence[Selected], jobs: int, total: int) -> tuple[int, Front]:
     """Run the chosen cases; pytest's exit code, and what the front saw."""
     front = Front(total)
-    for name in _FOREIGN:
-        os.environ.pop(name, None)
-    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     # One root above every chosen file: pytest gives a file outside its root no name in an item's id.
     root = os.path.commonpath([os.getcwd(), *(one.file.resolve().parent for one in chosen)])
     arguments = ["-p", "harness.plugin", "-c", str(_INI), "--rootdir", root, "--confcutdir", root, "--noconftest"]
@@ -81,7 +80,25 @@ def run_engine(plan: RunPlan, chosen: Sequence[Selected], jobs: int, total: int)
     if jobs > 1:
         arguments += ["-p", "xdist.plugin", "-n", str(jobs), "--maxprocesses", str(jobs)]
     try:
-        code = pytest.main([*arguments, *(one.argument for one in chosen)], plugins=[front])
+        with _own_environment():
+            code = pytest.main([*arguments, *(one.argument for one in chosen)], plugins=[front])
     finally:
         front.close()
     return int(code), front
+
+
+@contextmanager
+def _own_environment() -> Iterator[None]:
+    """The environment without what would change pytest; put back afterwards, for whoever called in process."""
+    kept = {name: os.environ.get(name) for name in (*_FOREIGN, _AUTOLOAD)}
+    for name in _FOREIGN:
+        os.environ.pop(name, None)
+    os.environ[_AUTOLOAD] = "1"
+    try:
+        yield
+    finally:
+        for name, value in kept.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
