@@ -19,12 +19,13 @@ TestLoopMachine.settings = settings(stateful_step_count=30)
 
 
 def test_a_failing_example_is_a_scenario_that_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A loop without its hard limit is found, and the file that is written shows it to the scenario runner too."""
+    """A loop without its hard limit is found, and each file that is written shows it to the scenario runner too."""
     monkeypatch.setattr(turns, "over_limit", lambda *_: None)
     machine = type("Broken", (LoopMachine,), {"found": tmp_path})
     quick = settings(max_examples=200, stateful_step_count=30, phases=[Phase.generate], derandomize=True, database=None)
     with pytest.raises(AssertionError, match=r"written as .*found-.*\.yaml"):
         run_state_machine_as_test(machine, settings=quick)
-    (written,) = tmp_path.iterdir()
-    scenario = load_scenario(written, requirements())
-    assert not run_scenario(scenario, Reference(), requirements=requirements()).kept
+    written = [load_scenario(file, requirements()) for file in tmp_path.iterdir()]
+    assert written
+    for scenario in written:
+        assert not run_scenario(scenario, Reference(), requirements=requirements()).kept, scenario.id

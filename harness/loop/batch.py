@@ -5,8 +5,6 @@ overflow refused; the refusals stand in the conversation before the `tool_pendin
 run, and those that need a person wait. Nothing here decides about violations or the hard limit: see turns.
 """
 
-from dataclasses import replace
-
 from harness.loop.arguments import fault_of
 from harness.loop.attempts import fail_spent, next_step
 from harness.loop.budgets import is_spent
@@ -22,15 +20,14 @@ from harness.loop.events import (
     ToolFinished,
     WriteCheckpoint,
 )
-from harness.loop.instructions import outcome_result, platform_result
-from harness.loop.settle import denial_limit_reached, settle
-from harness.loop.signature import outcome_hash
+from harness.loop.instructions import platform_result
+from harness.loop.settle import denial_limit_reached, record_outcome, settle
 from harness.loop.state import LoopState, Phase, Slot, SlotState
 from harness.vocabulary import tools
 from harness.vocabulary.control import ReasonCode
 from harness.vocabulary.events import EventName
 from harness.vocabulary.outcome import ErrorClass, Reason
-from harness.vocabulary.tools import OutcomeClass, ToolOutcome
+from harness.vocabulary.tools import OutcomeClass
 
 _COUNTED_WITHOUT_RUN = (ReasonCode.ARGUMENTS_TRUNCATED, ReasonCode.ARGUMENTS_INVALID, ReasonCode.UNKNOWN)
 
@@ -87,28 +84,6 @@ def on_finished(state: LoopState, event: ToolFinished) -> Step:
     if is_spent(state.spent, state.task.limits, "deadline", event.at):
         return fail_spent(state, effects, "deadline")
     return dispatch(state, event.at, effects)
-
-
-def record_outcome(state: LoopState, place: int, outcome: ToolOutcome, latency_ms: float | None) -> LoopState:
-    """The state with one dispatched call done and charged (loop.budget.accounting)."""
-    slot = state.slots[place]
-    declaration = state.task.toolbox.get(slot.call.name)
-    effectful = state.task.toolbox.effect(slot.call.name) is not tools.Effect.READ_ONLY
-    if outcome.timed_out and effectful:
-        outcome = replace(outcome, outcome=OutcomeClass.UNCERTAIN)
-    done = slot._replace(
-        state=SlotState.ANSWERED,
-        result=outcome_result(slot.call, outcome),
-        outcome=outcome.outcome,
-        outcome_hash=None if outcome.outcome is OutcomeClass.UNCERTAIN else outcome_hash(outcome, declaration),
-        counts=True,
-        latency_ms=latency_ms,
-    )
-    spent = state.spent.with_tool_call(state.task.limits)
-    seen = state.effects.get(slot.call.name, 0)
-    effects = state.effects.set(slot.call.name, seen + 1) if effectful else state.effects
-    slots = (*state.slots[:place], done, *state.slots[place + 1 :])
-    return state._replace(slots=slots, spent=spent, effects=effects)
 
 
 def deny(slot: Slot, code: str) -> Slot:

@@ -12,11 +12,12 @@ from typing import Any
 from harness.loop.detect import classify
 from harness.loop.events import Effect, Emit, Event, Finish, ModelReplied, Step, ToolFinished, WriteCheckpoint
 from harness.loop.instructions import outcome_result, platform_result
-from harness.loop.settle import settle
+from harness.loop.settle import record_outcome, settle
 from harness.loop.state import LoopState, Phase, SlotState
 from harness.vocabulary.control import ReasonCode
 from harness.vocabulary.events import EventName
 from harness.vocabulary.outcome import Counters, ErrorClass, Reason, RunOutcome, Status
+from harness.vocabulary.tools import OutcomeClass, ToolOutcome
 
 _CHECKPOINT = {Status.COMPLETED: "final", Status.FAILED: "failed", Status.CANCELLED: "cancelled"}
 _LAST_WORD: dict[Status, tuple[EventName, tuple[str, ...]]] = {
@@ -99,7 +100,11 @@ def violation(state: LoopState, effects: tuple[Effect, ...]) -> Step:
 
 
 def answer_open(state: LoopState, code: ReasonCode) -> LoopState:
-    """The state with every call of its turn that has no result answered by `code`."""
+    """The state with every call of its turn that has no result answered by `code`. One that a kill cut off, and that
+    is not run again now, may have had its effect: its outcome is unknown."""
+    for place, slot in enumerate(state.slots):
+        if slot.result is None and slot.marked:
+            state = record_outcome(state, place, ToolOutcome(outcome=OutcomeClass.UNCERTAIN), None)
     slots = tuple(
         slot
         if slot.result is not None

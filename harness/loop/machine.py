@@ -29,6 +29,7 @@ from harness.loop.events import (
     WaitOver,
     WriteCheckpoint,
 )
+from harness.loop.settle import record_outcome
 from harness.loop.state import LoopState, Phase, Slot, SlotState
 from harness.loop.text import well_formed
 from harness.loop.turns import on_reply
@@ -146,9 +147,10 @@ def _reopened(state: LoopState, effects_sent: frozenset[str]) -> LoopState:
         if slot.state not in (SlotState.OPEN, SlotState.SENT):
             continue
         if _may_have_happened(state, slot, effects_sent):
-            state = batch.record_outcome(state, place, ToolOutcome(outcome=OutcomeClass.UNCERTAIN), None)
+            state = record_outcome(state, place, ToolOutcome(outcome=OutcomeClass.UNCERTAIN), None)
         else:
-            state = state.with_slot(place, slot._replace(state=SlotState.OPEN))
+            marked = slot.call.call_id in effects_sent
+            state = state.with_slot(place, slot._replace(state=SlotState.OPEN, marked=marked))
     return state
 
 

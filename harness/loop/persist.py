@@ -34,6 +34,7 @@ from harness.vocabulary.usage import Usage
 
 _PARTS: dict[str, type] = {kind.__name__: kind for kind in (Text, Refusal, Image, Opaque, ToolCall)}
 _ITEMS: dict[str, type] = {kind.__name__: kind for kind in (UserMessage, AssistantMessage, SystemMessage, ToolResult)}
+_SLOT = ("signature", "outcome_hash", "counts", "denied", "latency_ms", "marked")
 _FLAT = ("step", "attempt", "seen", "truncated_last", "rebuilt")
 _WATERMARKS = ("elided_through", "unbound_from", "unbound_through")
 
@@ -122,7 +123,7 @@ def _load_part(body: dict[str, Any]) -> Any:
 
 
 def _dump_slot(slot: Slot) -> dict[str, Any]:
-    body = {name: getattr(slot, name) for name in ("signature", "outcome_hash", "counts", "denied", "latency_ms")}
+    body = {name: getattr(slot, name) for name in _SLOT}
     body |= {"state": slot.state.value, "outcome": slot.outcome, "call": _dump_part(slot.call)}
     return {**body, "result": dump_item(slot.result) if slot.result else None}
 

@@ -3,13 +3,18 @@
 Counting happens once for a whole batch, in request order, whatever order the calls finished in (loop.breaker.counts).
 """
 
+from dataclasses import replace
+
 from harness.loop import breaker as identical_calls
 from harness.loop.events import Effect, Emit
 from harness.loop.excerpt import excerpt_batch
-from harness.loop.state import LoopState, Slot
+from harness.loop.instructions import outcome_result
+from harness.loop.signature import outcome_hash
+from harness.loop.state import LoopState, Slot, SlotState
 from harness.vocabulary.content import ToolResult
 from harness.vocabulary.events import EventName
-from harness.vocabulary.tools import CallRecord, OutcomeClass
+from harness.vocabulary.tools import CallRecord, OutcomeClass, ToolOutcome
+from harness.vocabulary.tools import Effect as ToolEffect
 
 
 def settle(state: LoopState) -> tuple[LoopState, tuple[Effect, ...]]:
@@ -25,6 +30,28 @@ def settle(state: LoopState) -> tuple[LoopState, tuple[Effect, ...]]:
         if closed.breaker.resets > before:
             effects.append(Emit(EventName.EVIDENCE_RESET, {"tool": slot.call.name, "resets": closed.breaker.resets}))
     return closed, tuple(effects)
+
+
+def record_outcome(state: LoopState, place: int, outcome: ToolOutcome, latency_ms: float | None) -> LoopState:
+    """The state with one dispatched call done and charged (loop.budget.accounting)."""
+    slot = state.slots[place]
+    declaration = state.task.toolbox.get(slot.call.name)
+    effectful = state.task.toolbox.effect(slot.call.name) is not ToolEffect.READ_ONLY
+    if outcome.timed_out and effectful:
+        outcome = replace(outcome, outcome=OutcomeClass.UNCERTAIN)
+    done = slot._replace(
+        state=SlotState.ANSWERED,
+        result=outcome_result(slot.call, outcome),
+        outcome=outcome.outcome,
+        outcome_hash=None if outcome.outcome is OutcomeClass.UNCERTAIN else outcome_hash(outcome, declaration),
+        counts=True,
+        latency_ms=latency_ms,
+    )
+    spent = state.spent.with_tool_call(state.task.limits)
+    seen = state.effects.get(slot.call.name, 0)
+    effects = state.effects.set(slot.call.name, seen + 1) if effectful else state.effects
+    slots = (*state.slots[:place], done, *state.slots[place + 1 :])
+    return state._replace(slots=slots, spent=spent, effects=effects)
 
 
 def record_of(state: LoopState, slot: Slot) -> CallRecord:

@@ -50,7 +50,8 @@ class SlotState(StrEnum):
 class Slot(NamedTuple):
     """One call of the turn in progress and how it was disposed of.
 
-    `counts`: whether the identical-call counter takes it. `denied` is the reason code of a denial.
+    `counts`: whether the identical-call counter takes it. `denied` is the reason code of a denial. `marked`: its effect
+    was marked as sent before a kill.
     """
 
     call: ToolCall
@@ -62,6 +63,7 @@ class Slot(NamedTuple):
     counts: bool = False
     denied: str | None = None
     latency_ms: float | None = None
+    marked: bool = False
 
 
 class Pause(NamedTuple):
