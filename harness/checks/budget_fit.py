@@ -18,10 +18,12 @@ _ADVICE = re.compile(r"answer|evidence|respond|reply", re.IGNORECASE)
 
 
 def fitted_turns(timeline: Timeline) -> Iterator[tuple[Attempt, list[Call], Span]]:
-    """Each turn that was fitted to the budget: its calls that ask for a slot, and the slots that were left."""
+    """Each turn that was fitted to the budget: its calls that ask for a slot, and the slots that were left. Left out: a
+    turn with a call that a kill cut off before it was seen to start, which may have held a slot or not."""
     limit = timeline.limits.max_tool_calls
     for attempt in timeline.turns:
-        if attempt.control is None and attempt.over_limit is Sure.NO:
+        cut_off = any(call.fate is Fate.UNCERTAIN and not call.dispatched for call in attempt.calls)
+        if attempt.control is None and attempt.over_limit is Sure.NO and not cut_off:
             charged = attempt.standing.tool_calls
             left = Span(max(0, limit - charged.high), max(0, limit - charged.low))
             yield attempt, [call for call in attempt.calls if not slotless(call)], left

@@ -85,8 +85,11 @@ def _with_pause(state: LoopState, message: AssistantMessage) -> LoopState:
 
 
 def _go_on(state: LoopState, at: float, effects: tuple[Effect, ...]) -> Step:
-    """Resume a paused turn: a model call more, no step more, and attempts of its own (loop.model.paused)."""
-    state = state._replace(attempt=0, causes=(), rebuilt=False, phase=Phase.MODEL)
+    """Resume a paused turn: a model call more, no step more, and attempts of its own (loop.model.paused).
+
+    The one rebuild of its step is not given again: nothing has come that could be elided (loop.context.overflow).
+    """
+    state = state._replace(attempt=0, causes=(), phase=Phase.MODEL)
     return next_attempt(state, at, (*effects, WriteCheckpoint("model_response", state)))
 
 
