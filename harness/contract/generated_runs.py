@@ -14,11 +14,11 @@ from typing import Any, NamedTuple, TypeAlias
 
 from hypothesis import strategies as st
 
+from harness.contract.loop_moves import run_started
 from harness.loop.drive import cancel_sync, resume_sync, run_sync
 from harness.loop.memory_store import MemoryStore
 from harness.loop.ports import Ports, SyncPorts
 from harness.loop.task import Decision, Task
-from harness.vocabulary.capabilities import CAPABILITIES
 from harness.vocabulary.content import AssistantMessage, Refusal, Text, ToolCall
 from harness.vocabulary.outcome import RunOutcome, Status
 from harness.vocabulary.request import ModelRequest
@@ -30,7 +30,6 @@ from harness.vocabulary.trace import (
     Record,
     ReplySent,
     RequestSent,
-    RunStarted,
     ToolEnded,
     ToolStarted,
 )
@@ -174,7 +173,7 @@ class GeneratedRun:
     def play(self) -> RunOutcome:
         """Run to an end, or until no person answers any more."""
         task = Task(run_id="r", system="Be exact.", user="Go.", tools=TOOLS, limits=self.bounds, settings=self.settings)
-        self.trace.append(self._beginning(task))
+        self.trace.append(run_started(task))
         ports = self._ports()
         outcome = run_sync(task, ports)
         while outcome.status is Status.SUSPENDED:
@@ -251,17 +250,3 @@ class GeneratedRun:
 
     def _wait(self, seconds: float) -> None:
         self.clock += seconds
-
-    def _beginning(self, task: Task) -> RunStarted:
-        return RunStarted(
-            scenario="generated",
-            transport="sim",
-            streaming=False,
-            subject="reference",
-            capabilities=frozenset(CAPABILITIES),
-            limits=task.limits,
-            settings=task.settings,
-            tools=task.tools,
-            system=task.system,
-            user=task.user,
-        )

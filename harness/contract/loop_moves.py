@@ -43,6 +43,7 @@ def shape_of(effect: Effect) -> tuple[Any, ...]:
 
 
 def run_started(task: Task) -> RunStarted:
+    """The first record of a run that no scenario file began."""
     return RunStarted(
         scenario="found",
         transport="sim",

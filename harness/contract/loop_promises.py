@@ -116,7 +116,7 @@ def _counted(board: Board) -> str | None:
     """Charged is what was played: recorded runs (or runs that may have happened), attempts, refusals."""
     told = board.outcome.counters if board.outcome else counters(board.state)
     results = [one for one in board.state.conversation if isinstance(one, ToolResult)]
-    ran = {run.call.call_id for run in board.dispatched}
+    ran = {run.call.call_id for run in board.dispatched} | board.marked
     done = sum(one.call_id in ran and one.reason_code not in _NOT_RUN for one in results)
     refused = sum(one.reason_code == ReasonCode.BUDGET_EXHAUSTED for one in results)
     made = sum(move.kind == "model" for move in board.play)

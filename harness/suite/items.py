@@ -66,7 +66,11 @@ class ScenarioItem(pytest.Item):
         if self.result.broken(runner.plan.level):
             raise PromiseBroken
         if set(self.result.counts()) == {"not-applicable"}:
-            pytest.skip("not applicable to this subject or arm")
+            pytest.skip(self._why_not(runner.subject.capabilities))
+
+    def _why_not(self, capabilities: frozenset[str]) -> str:
+        missing = sorted(set(self.scenario.requires) - capabilities)
+        return f"the subject does not declare {', '.join(missing)}" if missing else f"not for the arm {self.arm.name}"
 
     def _node(self) -> str:
         """The pytest id from the working folder; with the whole path where the file lies elsewhere."""
